@@ -49,7 +49,7 @@ from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import Collection
-from .outcome import BehindRelay, Mean, Plan, Prospect, RareClass, SampleSize, Showing
+from .outcome import BehindRelay, Mean, PanelPlan, Plan, Prospect, RareClass, SampleSize, Showing
 from .populations import LOWER, OTHERS, RARE, Population, Scenario, few_rows
 from .waves import check_panel, planned_panel
 
@@ -264,6 +264,11 @@ class Planner:
             **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
         )
 
+    def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
+        """The changes between waves that the planned holders in each show; see ``waves``."""
+        of, collection = self.settings, self.collection
+        return planned_panel(self.label, of, collection, waves, mode, target=target, power=power)
+
     def plan(
         self,
         target_shift: float | None,
@@ -315,7 +320,7 @@ class Planner:
             showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
             relay=relay,
             rare=rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
-            panel=None if waves is None else planned_panel(self, waves, mode, target, power),
+            panel=None if waves is None else self.panel(waves, mode, target, power),
         )
 
     def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:

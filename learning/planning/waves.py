@@ -11,24 +11,23 @@ Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W
 epsilon L; holders who repeat are all P, at epsilon L / W.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..figures.changes import comparisons_of
 from ..figures.clipping import moved_between_waves, seen_between_waves
 from ..figures.power import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
+from ..task_building.settings import TaskSettings
+from .detection import Collection
 from .outcome import InWaves, PanelPlan
-
-if TYPE_CHECKING:
-    from .planner import Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,20 +78,28 @@ def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
 
 
 def planned_panel(
-    planner: "Planner", waves: int, mode: Mode, target: float, power: float
+    label: Label,
+    settings: TaskSettings,
+    collection: Callable[[TaskSettings, int, float], Collection],
+    waves: int,
+    mode: Mode,
+    *,
+    target: float,
+    power: float,
 ) -> PanelPlan:
-    """A panel each of whose waves is as planned, beside the other mode.
+    """A panel each of whose waves has these settings, beside the other mode.
 
-    ``target`` is the change between waves that is to be listed with probability ``power``.
+    ``collection`` is a wave for a number of holders and an epsilon. ``target`` is the change
+    between waves that is to be listed with probability ``power``.
     """
-    settings, label, rotating = planner.settings, planner.label, mode == "rotate"
+    rotating = mode == "rotate"
     people = settings.holders * (waves if rotating else 1)
     lifetime = settings.epsilon * (1 if rotating else waves)
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1
         each, spent = max(1, round(people / turns)), lifetime * turns / waves
-        wave = planner.collection(holders=each, epsilon=spent)
+        wave = collection(settings, each, spent)
         tests = comparisons_of(label, wave.tree.cells, waves)
 
         def between(of: Difference | ShareDifference) -> ChangeToDetect:

@@ -18,7 +18,6 @@ from privet.learning.figures.insight import insight
 from privet.learning.figures.power import POWER, Difference, ShareDifference, in_a_cell
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
-from privet.learning.planning.waves import planned_panel
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes
@@ -138,7 +137,7 @@ def test_a_plan_states_the_least_change_of_its_waves(
     planner = copy(planner_of(kind))
     planner.settings = planner.settings.model_copy(update={"looks": looks, **update})
     task, said = planner.collection().task, []
-    (stated,) = planned_panel(planner, 2, "repeat", 0.05, POWER).modes[:1]
+    (stated,) = planner.panel(2, "repeat", 0.05, POWER).modes[:1]
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
     for seed in range(4):
         rng, waves = np.random.default_rng(seed), {}

@@ -25,7 +25,6 @@ from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import Detection
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
-from privet.learning.planning.waves import planned_panel
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings
@@ -272,7 +271,7 @@ def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None
     """As waves say themselves, and in waves of which the second spreads half or twice as far, down
     and up; before, the plan named a change of less than two thirds."""
     planner, rng = planner_of_numbers(looks, 1), np.random.default_rng(2)
-    task, planned = planner.collection().task, planned_panel(planner, 2, "rotate", 0.05, POWER)
+    task, planned = planner.collection().task, planner.panel(2, "rotate", 0.05, POWER)
     change = planned.modes[0].overall_change
     assert change is not None
 

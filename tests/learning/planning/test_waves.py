@@ -13,7 +13,6 @@ from privet.learning.figures.changes import over_time
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.outcome import PanelPlan
 from privet.learning.planning.planner import POWER, Planner
-from privet.learning.planning.waves import planned_panel
 from privet.learning.simulation import simulate_counts
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP
@@ -26,7 +25,7 @@ SHARES = np.array([0.3, 0.5])
 
 
 def panel_of(planner: Planner, mode: Any) -> PanelPlan:
-    return planned_panel(planner, WAVES, mode, 0.05, POWER)
+    return planner.panel(WAVES, mode, 0.05, POWER)
 
 
 def collected(
