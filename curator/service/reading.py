@@ -191,11 +191,11 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
 def read_overall(curator: Curator, actor: Actor, task_id: str) -> tuple[Comparison, ...] | None:
     """The serving model's figures of all holders, once no new reports are taken.
 
-    None before that, without a model or reports to ask, where these cannot all be honest, and for
-    whoever sees no models. Raises ``TaskNotFound``.
+    None before that, of a panel, without a model or reports to ask, where these cannot all be
+    honest, and for whoever sees no models. Raises ``TaskNotFound``.
     """
     listed = read_head(curator, actor, task_id)
-    if listed.is_earlier or not sees_models(curator, actor):
+    if listed.is_earlier or listed.head.waves or not sees_models(curator, actor):
         return None
     if not listed.phase(curator.clock()).has_ended:
         return None
