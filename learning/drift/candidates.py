@@ -46,13 +46,15 @@ class Candidate:
     """A model that may enter the stack.
 
     Only a ``forest`` uses the number of trees. Candidates that share ``make`` share its fits.
-    ``sharpness``: a softmax of this times its probabilities follows; 0 leaves them as they are.
+    One that ``memorises`` predicts nearly its own rows' labels at these rows. ``sharpness``: a
+    softmax of this times its probabilities follows; 0 leaves them as they are.
     """
 
     name: str
     make: Maker
     forest: bool = False
     sharpness: float = 0.0
+    memorises: bool = False
 
     def predict(self, fitted: Any, X: Floats) -> Floats:
         """Probabilities of the classes it was fitted with, or numbers: ``(rows, values)``."""
@@ -75,9 +77,9 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     forest, extra = (partial(_forest, slots, extra=extra) for extra in (False, True))
     extra_trees = extra(leaf)
     members = [
-        Candidate("forest", forest(leaf), forest=True),
+        Candidate("forest", forest(leaf), forest=True, memorises=True),
         Candidate("smooth forest", forest(max(5, leaf)), forest=True),
-        Candidate("extra trees", extra_trees, forest=True),
+        Candidate("extra trees", extra_trees, forest=True, memorises=True),
         Candidate("smooth extra trees", extra(max(3, leaf)), forest=True),
     ]
     if slots > 2:

@@ -3,8 +3,16 @@
 Strategy: weights at least 0 that add up to 1 minimise the squared error of out-of-fold predictions
 (for classes their Brier score), shrunk towards equal weights: ridge regression, with a prior worth
 ``PULL`` rows of what is left to explain. Where labels are mostly noise, weights stay nearly equal
-until rows are many; where models explain nearly everything, few rows tell them apart. What public
-rows say of records that equal them is added (``own_rows``).
+until rows are many; where models explain nearly everything, few rows tell them apart.
+
+Holders are others than the public records, on whom these folds are judged. Where rows are few and
+columns many, forests that memorise their rows then err less than other models do. With E, E_m and
+E_0 the squared out-of-fold errors of the stack, of these forests and of the label's mean,
+
+    MEMORY n_0 / (n_0 + rows) (1 - E_m / E_0) E / E_m
+
+of the weight goes to them: as far as they explain the label, and nearly as well as the stack. What
+public rows say of records that equal them is added (``own_rows``).
 """
 
 import warnings
@@ -32,6 +40,8 @@ PULL = 20.0
 (ADR 0128)."""
 LEAST_LEFT = 1e-3
 """Least part of the labels' variance that counts as left to explain; chosen, not measured."""
+MEMORY, MEMORY_ROWS = 0.25, 1000.0
+"""Weight that forests which memorise have of few rows at most, and n_0 (ADR 0128)."""
 FOLDS = 5
 """The usual number; what a fold leaves out is a fifth of the rows."""
 MANY_CLASSES = 30
@@ -137,16 +147,18 @@ def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int
     X, y = X[rows], y[rows]
     with quietly():
         predicted = out_of_fold(members, X, y, slots)
-    return _weights(X, predicted, y, slots)
+    return _weights(members, X, predicted, y, slots)
 
 
-def _weights(X: Floats, predicted: Floats, y: Floats, slots: int) -> Weights:
-    of_members = weights_for(predicted, y, slots)
+def _weights(
+    members: Sequence[Candidate], X: Floats, predicted: Floats, y: Floats, slots: int
+) -> Weights:
+    of_members = weights_for(members, predicted, y, slots)
     by_stack = np.tensordot(of_members, predicted, axes=1)
     return Weights(of_members, agreement(X, target_of(y, slots), by_stack))
 
 
-def weights_for(predicted: Floats, y: Floats, slots: int) -> Floats:
+def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
     """Members' weights from their out-of-fold predictions, ``(members, rows, S)``.
 
     Twice: what the first weights, of labels that are all noise, leave unexplained is the noise.
@@ -159,6 +171,11 @@ def weights_for(predicted: Floats, y: Floats, slots: int) -> Floats:
         weights = simplex_least_squares(columns, target.ravel(), PULL * left / len(y))
         error = float(((columns @ weights - target.ravel()) ** 2).sum())
         left = min(max(error, LEAST_LEFT * spread), spread)
+    memorising = np.array([member.memorises for member in members]).astype(float)
+    memorising /= memorising.sum()
+    missed = float(((np.tensordot(memorising, predicted, axes=1) - target) ** 2).sum())
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y)) * max(1.0 - missed / spread, 0.0)
+    weights += memory * left / max(missed, left) * (memorising - weights)
     weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
 
@@ -189,9 +206,9 @@ def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Weights, Floats]:
         by_member = out_of_fold(members, X, y, slots)
     predicted = np.empty(by_member.shape[1:])
     for others, fold in folds(y, slots).split(X, y if slots else None):
-        weights = weights_for(by_member[:, others], y[others], slots)
+        weights = weights_for(members, by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return _weights(X, by_member, y, slots), predicted
+    return _weights(members, X, by_member, y, slots), predicted
 
 
 def _fewer(trees: int, slots: int) -> int:

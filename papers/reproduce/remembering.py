@@ -176,7 +176,7 @@ def remember(split: Split, _epsilon: float, _seed: int) -> Iterator[Scored]:
     compared = {
         QUARTER: (1.0 - part) * stacked + part * memorise / memorise.sum(),
         NONE: stacked,
-        NOW: weights_for(predicted, public.y, slots),
+        NOW: weights_for(members, predicted, public.y, slots),
     }
     for member, model in zip(members, models, strict=True):
         yield ALONE, {"member": member.name}, {"score": loss(model.predict(split.test.X), split)}

@@ -59,11 +59,46 @@ def test_labels_without_noise_tell_models_apart_in_few_rows(rare: bool) -> None:
     errors = rng.normal(0.0, 0.4 * spread, (4, 200))
     errors[0] /= 8.0
     predicted = np.stack([1.0 - true - errors, true + errors], axis=-1)
-    sure = weights_for(predicted, true, 2)
+    members = candidates(200, 4, 0)[3::-1]  # the last and the last but two memorise
+    sure = weights_for(members, predicted, true, 2)
     assert sure[0] > 0.85
     numbers = (true + errors)[:, :, None]
-    noisy = weights_for(numbers, true + rng.normal(0.0, spread, 200), 0)
-    assert max(noisy[1:]) < noisy[0] < weights_for(numbers, true, 0)[0]
+    noisy = weights_for(members, numbers, true + rng.normal(0.0, spread, 200), 0)
+    assert max(noisy[1:]) < noisy[0] < weights_for(members, numbers, true, 0)[0]
+
+
+def test_a_few_rows_of_many_columns_leave_forests_a_part_for_other_holders(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The default is closer to the labels of holders unlike 131 public rows than without memory.
+
+    28 columns are functions of four that six groups of people differ in; holders are more of the
+    last groups and vary more. The loss is half the Brier score.
+    """
+    rng = np.random.default_rng(17)
+    seen, centres = rng.normal(size=(4, 28)), 2.0 * rng.normal(size=(6, 4))
+
+    def drawn(people: int, spread: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+        chance = np.exp(last * np.arange(6) / 5)
+        group = rng.choice(6, people, p=chance / chance.sum())
+        z = centres[group] + (1.0 + 0.3 * spread) * rng.normal(size=(people, 4))
+        X = np.tanh(z @ seen / 2.0) + 0.5 * (1.0 + 0.5 * spread) * rng.normal(size=(people, 28))
+        return X, (group % 3).astype(float)
+
+    X, y = drawn(131, 0.0, 0.0)
+    others, label = drawn(3000, 1.0, 2.0)
+    low, width = X.min(axis=0), np.ptp(X, axis=0)
+    X, others = ((some - low) / width for some in (X, others.clip(low, low + width)))
+    members = candidates(131, 28, 3)
+    with stacking.quietly():
+        predicted = out_of_fold(members, X, y, 3)
+    losses = []
+    for memory in (stacking.MEMORY, 0.0):
+        monkeypatch.setattr(stacking, "MEMORY", memory)
+        weights = Weights(weights_for(members, predicted, y, 3), 0.0)
+        p = stacked(X, y, 3, weights).predict(others)
+        losses.append(((p - np.eye(3)[label.astype(int)]) ** 2).sum(axis=1).mean() / 2.0)
+    assert losses[0] < 0.99 * losses[1]
 
 
 def test_weights_are_those_of_ridge_regression_on_the_simplex() -> None:
