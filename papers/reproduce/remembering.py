@@ -2,7 +2,8 @@
 
 Compared are stacks of the same candidates, by the public rows alone: with a part of the weight for
 models that memorise, as earlier versions had; with none, shrunk as if labels were all noise; and as
-it is, shrunk by the noise that is left; and every candidate by itself. All remember their own rows.
+it is, shrunk by the noise that is left, with a part where such models do well; and every candidate
+by itself. All remember their own rows.
 The loss is the Brier score of all classes, halved, or the squared error over the variance.
 """
 
