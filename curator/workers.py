@@ -36,8 +36,8 @@ from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
 PRELOADED = [
     "privet.curator.service",
-    "privet.learning.drift.onnx_trial",
-    "privet.learning.drift.stacking",
+    "privet.learning.public_model.onnx_trial",
+    "privet.learning.public_model.stacking",
     "privet.learning.task_building.table",
     "onnxruntime",
 ]

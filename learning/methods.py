@@ -26,9 +26,7 @@ from .core.model import Model, Value
 from .core.overall import contradicted, without_label_question
 from .core.public_data import Floats, PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
-from .drift.distilled import distilled, distilled_depth, scored
 from .drift.fit import DRIFT
-from .drift.knowledge import Knowledge, public_knowledge
 from .figures.clipping import unclipped
 from .figures.impossible import impossible
 from .figures.selection import selection_factor
@@ -38,6 +36,8 @@ from .lpct.histogram import HISTOGRAM
 from .lpct.max_edge import max_edge, random_max_edge
 from .lpct.pruned import PRUNED
 from .lpct.weighted import WEIGHTED
+from .public_model.distilled import distilled, distilled_depth, scored
+from .public_model.knowledge import Knowledge, public_knowledge
 
 __all__ = [
     "DEFAULT_ESTIMATOR",

@@ -24,8 +24,8 @@ from privet import CuratorClient, PrivetError
 from privet.admin.client import Document
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.public_data import Floats
-from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.planning.outcome import listed
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.settings import TaskSettings

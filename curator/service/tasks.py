@@ -357,7 +357,7 @@ def _fingerprint(content: bytes | None) -> str | None:
 
 def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicData]:
     """A task and its encoded public data, from uploaded tables; in a worker process."""
-    from privet.learning.drift.onnx_trial import tried_model  # slow to import
+    from privet.learning.public_model.onnx_trial import tried_model  # slow to import
     from privet.learning.task_building.table import read_table  # slow to import
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)

@@ -1,10 +1,9 @@
-"""The default method: a public model, and by how much holders differ from it in each cell.
+"""The default method: by how much holders differ from a public model in each cell.
 
-1. ``candidates`` and ``stacking`` make the public model f of public data; ``knowledge`` scores it
-   at reference points.
-2. ``distilled`` grows cells within which f varies little.
-3. ``shift`` estimates from reports how the holders' shares differ from f's: contrasts
-   (``likelihood``), the ``prior`` on the tree (``tree_smoothing``), the ``posterior`` and its
-   ``average``.
-4. ``fit`` makes the model, where columns are disclosed with ``cell_learners``.
+1. ``prior``: shares q that the public model expects, and shifts theta of them.
+2. ``likelihood``: contrasts of reports with shares, and the masses of cells.
+3. ``tree_smoothing``, ``posterior``: theta after the reports; ``waves``: what earlier waves add.
+4. ``label_shift``, ``average``: the member in which all odds of classes move, and its part.
+5. ``shift``: two rounds of these.
+6. ``fit``: the model; where columns are disclosed with ``cell_learners``.
 """

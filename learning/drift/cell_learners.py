@@ -43,7 +43,7 @@ from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
 from ..core.trees import cell_sums, locate
-from .knowledge import Knowledge
+from ..public_model.knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
 from .prior import Expected
 from .shift import shift_shares
@@ -190,7 +190,7 @@ class LearnersTrial:
 
     def judged(self) -> tuple[Floats, float]:
         """Weights of the drift and the other members, and the part that goes to their sum."""
-        from .stacking import simplex_least_squares  # imports scikit-learn
+        from ..public_model.stacking import simplex_least_squares  # imports scikit-learn
 
         n, predicted, rows = self.question.n, [], []
         for kept, left_out in self.thinned():
@@ -307,7 +307,7 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
     from sklearn import config_context  # slow to import
     from sklearn.tree import ExtraTreeRegressor  # slow to import
 
-    from .candidates import as_trees  # imports scikit-learn
+    from ..public_model.candidates import as_trees  # imports scikit-learn
 
     Y = np.ascontiguousarray(rows.T - rows.public if residual else rows.T)
     least, seeds = min(leaf / float(rows.holders.sum()), 0.5), np.random.RandomState(0)

@@ -19,8 +19,8 @@ from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.overall import without_label_question
 from ..core.public_data import Floats, PublicData
+from ..public_model.knowledge import Knowledge
 from .cell_learners import Learned, learn
-from .knowledge import Knowledge
 from .prior import Expected
 from .shift import estimate_shift, history_with
 from .waves import History

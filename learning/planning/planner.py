@@ -34,9 +34,9 @@ from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
-from ..drift.knowledge import Knowledge
 from ..figures.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
+from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
 from ..task_building.build import (
     build_encoded,
@@ -170,7 +170,7 @@ class Planner:
         seed: int,
         register: Columns | None = None,
     ) -> None:
-        from ..drift.stacking import cross_validated  # scikit-learn is slow to import
+        from ..public_model.stacking import cross_validated  # scikit-learn is slow to import
 
         self.settings, self.estimator, self.seed = settings, estimator, seed
         self.features, self.label, every = encode_columns(settings, columns)
@@ -218,8 +218,8 @@ class Planner:
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
-        from ..drift import stacking
-        from ..drift.candidates import VALIDATION_TREES
+        from ..public_model import stacking
+        from ..public_model.candidates import VALIDATION_TREES
 
         return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 

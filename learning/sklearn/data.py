@@ -321,7 +321,7 @@ def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
     Raises ``InvalidPublicData`` for anything that cannot predict the label.
     """
     if isinstance(model, bytes | bytearray | memoryview):
-        from ..drift.onnx_trial import tried_model
+        from ..public_model.onnx_trial import tried_model
 
         return tried_model(bytes(model), label, public)
     classes = isinstance(label, Classes)

@@ -27,8 +27,8 @@ from ..core.public_data import PublicData, class_count, stated_prevalence
 from ..core.public_model import BaseModel
 from ..core.strata import Disclosure, explained_by_column, least_rows, unexplained
 from ..core.trees import locate
-from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
+from ..public_model.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from .columns import Columns, units_of
 from .register import encode_register, in_steps
 from .renaming import prepared

@@ -15,7 +15,7 @@ import numpy as np
 
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift.knowledge import residual_centring
+from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.figures.clipping import unclipped
 from privet.learning.figures.insight import figure_weights, unclipped_mean
 from privet.learning.figures.misfits import gathered_misfits

@@ -24,8 +24,8 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import to_model
 from privet.learning.core.overall import contradicted, without_label_question
 from privet.learning.core.public_data import PublicData, class_count
-from privet.learning.drift.distilled import CENTRED_DEEPER, distilled_depth
-from privet.learning.drift.knowledge import Knowledge, public_knowledge
+from privet.learning.public_model.distilled import CENTRED_DEEPER, distilled_depth
+from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import estimate_shift
 from privet.learning.simulation import simulate_counts, simulate_sums

@@ -19,9 +19,9 @@ from sklearn import datasets
 
 from privet.learning.core.public_data import PublicData, class_count
 from privet.learning.core.public_model import BaseModel, mixture
-from privet.learning.drift.candidates import as_arrays, candidates
-from privet.learning.drift.own_rows import agreement, remembered
-from privet.learning.drift.stacking import (
+from privet.learning.public_model.candidates import as_arrays, candidates
+from privet.learning.public_model.own_rows import agreement, remembered
+from privet.learning.public_model.stacking import (
     LEAST_WEIGHT,
     PULL,
     out_of_fold,

@@ -17,7 +17,7 @@ from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.ratio import fieller_interval
 from privet.learning.core.trees import locate
-from privet.learning.drift.distilled import distilled_depth
+from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.figures.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_sums

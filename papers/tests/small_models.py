@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from privet.learning.drift import candidates, knowledge, stacking
+from privet.learning.public_model import candidates, knowledge, stacking
 
 
 @pytest.fixture(autouse=True, scope="module")

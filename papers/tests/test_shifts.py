@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift.distilled import distilled_depth
+from privet.learning.public_model.distilled import distilled_depth
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Tree
 from privet.protocol.shuffling import Randomizer, central_epsilon

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from privet.learning.drift import candidates, knowledge, stacking
+from privet.learning.public_model import candidates, knowledge, stacking
 
 TREES = 10
 SHARED_TREES = 40

@@ -16,7 +16,7 @@ from privet.curator.datastore import open_store
 from privet.curator.operations import relays
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
-from privet.learning.drift import candidates
+from privet.learning.public_model import candidates
 from privet.protocol.status import RelayDescription
 from tests.curator import samples
 from tests.curator.dashboard.test_panels import waves

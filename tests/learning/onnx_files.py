@@ -9,8 +9,8 @@ from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx.helper import make_node as node
 
 from privet.learning.core.public_data import Floats
-from privet.learning.drift import onnx_trial
-from privet.learning.drift.onnx_trial import TrialLimits, judge, trial_rows
+from privet.learning.public_model import onnx_trial
+from privet.learning.public_model.onnx_trial import TrialLimits, judge, trial_rows
 from privet.protocol.features import Classes, Label
 
 STRIPES = 64

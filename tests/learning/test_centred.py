@@ -11,8 +11,8 @@ from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel
 from privet.learning.core.trees import locate
-from privet.learning.drift.knowledge import Knowledge, residual_centring
 from privet.learning.methods import fit
+from privet.learning.public_model.knowledge import Knowledge, residual_centring
 from privet.learning.simulation import simulate_question
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.learning.drift import candidates
+from privet.learning.public_model import candidates
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
 

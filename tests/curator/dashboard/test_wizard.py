@@ -525,7 +525,7 @@ async def test_a_numeric_label_has_the_ends_that_the_form_shows(
 
 async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan of the form's settings; models side by side, each with its tree."""
-    monkeypatch.setattr("privet.learning.drift.candidates.BOOSTING_COLUMNS", 0)
+    monkeypatch.setattr("privet.learning.public_model.candidates.BOOSTING_COLUMNS", 0)
     form = await http.sign_in()
     fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300"}
     fields |= {f"asker_{name}": text for name, text in ASKER.items()}

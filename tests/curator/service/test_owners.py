@@ -20,7 +20,7 @@ from privet.curator.operations.access import TokenRequest
 from privet.curator.operations.relays import RelayRequest
 from privet.curator.service import Curator, fitting, prediction, reading, tasks
 from privet.curator.settings import Settings
-from privet.learning.drift import candidates
+from privet.learning.public_model import candidates
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.protocol.lifecycle import Move

@@ -9,8 +9,8 @@ import pytest
 
 from privet.learning.core import public_model
 from privet.learning.core.public_model import BaseModel, Linear, Trees, apply_link, mixture
-from privet.learning.drift.candidates import as_arrays, candidates
-from privet.learning.drift.stacking import quietly
+from privet.learning.public_model.candidates import as_arrays, candidates
+from privet.learning.public_model.stacking import quietly
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 

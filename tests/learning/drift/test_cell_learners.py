@@ -20,10 +20,10 @@ from privet.learning.drift.cell_learners import (
     learn,
     linear,
 )
-from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.drift.prior import Expected
 from privet.learning.drift.shift import estimate_shift
 from privet.learning.methods import fit
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings

@@ -10,9 +10,9 @@ import pytest
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
-from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.figures.false_reports import worst_found
 from privet.learning.methods import Fitting, fit
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums

@@ -1,6 +1,6 @@
 import pytest
 
-from privet.learning.drift import candidates
+from privet.learning.public_model import candidates
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import numpy as np
 
 from privet.learning.core.public_data import Floats
 from privet.learning.core.public_model import BaseModel
-from privet.learning.drift import stacking
 from privet.learning.planning import Plan, plan, planner
+from privet.learning.public_model import stacking
 
 from ..examples import linear_model
 

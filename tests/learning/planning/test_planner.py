@@ -14,7 +14,6 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.drift import candidates
 from privet.learning.figures.changes import over_time
 from privet.learning.figures.clipping import beyond_spreads
 from privet.learning.figures.insight import Comparison, as_reported, insight, overall_shares
@@ -25,6 +24,7 @@ from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import Detection
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
+from privet.learning.public_model import candidates
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet.client import Explanation
-from privet.learning.drift.distilled import distilled_depth
+from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.encoded_table import as_csv, encoded_table

@@ -8,8 +8,8 @@ import pytest
 
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.methods import fit
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate
 from privet.learning.task_building.build import (
     MOST_HIDDEN_LEVELS,

@@ -8,8 +8,12 @@ import pytest
 from privet import PrivateTreeClassifier, plan
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.drift.knowledge import public_knowledge, reference_points, registered_points
 from privet.learning.methods import fit
+from privet.learning.public_model.knowledge import (
+    public_knowledge,
+    reference_points,
+    registered_points,
+)
 from privet.learning.simulation import simulate
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.register import STEP
@@ -56,7 +60,7 @@ def test_groups_are_counted_in_it() -> None:
 
 @keeps(
     "threat-model: no person's value in a register is published",
-    in_="learning/drift/knowledge.py",
+    in_="learning/public_model/knowledge.py",
     instead_of="points[:, column] = values[middles.searchsorted(points[:, column])]",
     plant="pass",
 )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privet.learning.core.public_model import BaseModel
-from privet.learning.drift.own_rows import MOST_ROWS, PRIOR, TOLERANCE, agreement, remembered
-from privet.learning.drift.stacking import constant, stacked
+from privet.learning.public_model.own_rows import MOST_ROWS, PRIOR, TOLERANCE, agreement, remembered
+from privet.learning.public_model.stacking import constant, stacked
 
 ROWS = 60
 

@@ -5,9 +5,9 @@ import pytest
 
 from privet.learning.core.public_data import PublicData, class_count
 from privet.learning.core.trees import locate
-from privet.learning.drift.distilled import distilled_depth
-from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.methods import fit
+from privet.learning.public_model.distilled import distilled_depth
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings

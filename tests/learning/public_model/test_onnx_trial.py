@@ -12,7 +12,7 @@ from onnx.numpy_helper import from_array
 
 from privet.learning.core.onnx import SIZES, read_graph
 from privet.learning.core.public_data import MAX_MODEL_BYTES
-from privet.learning.drift.onnx_trial import TrialLimits, judge, trial_rows, try_model
+from privet.learning.public_model.onnx_trial import TrialLimits, judge, trial_rows, try_model
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import Classes
 

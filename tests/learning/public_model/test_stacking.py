@@ -8,10 +8,15 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from privet.learning.core.public_model import Trees, apply_link
 from privet.learning.core.trees import locate
-from privet.learning.drift import stacking
-from privet.learning.drift.candidates import Candidate, candidates
-from privet.learning.drift.knowledge import POINTS, Knowledge, public_knowledge, reference_points
-from privet.learning.drift.stacking import (
+from privet.learning.public_model import stacking
+from privet.learning.public_model.candidates import Candidate, candidates
+from privet.learning.public_model.knowledge import (
+    POINTS,
+    Knowledge,
+    public_knowledge,
+    reference_points,
+)
+from privet.learning.public_model.stacking import (
     FOLDS,
     Weights,
     constant,

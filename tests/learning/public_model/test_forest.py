@@ -9,7 +9,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from privet.learning.drift.forest import ForestMaker
+from privet.learning.public_model.forest import ForestMaker
 
 PARTS = ("feature", "threshold", "children_left", "children_right", "value")
 
