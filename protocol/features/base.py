@@ -88,12 +88,25 @@ class BaseFeature(Described):
     def encode(self, value: Any) -> list[float]:
         """The columns of a raw value; raises ``InvalidRecord`` for one that does not fit."""
 
-    @abstractmethod
     def encode_all(self, values: ColumnValues) -> Matrix:
         """``encode`` of each value, shape ``(rows, columns)``.
 
-        Raises ``InvalidRecord`` that names the first row at fault.
+        Raises ``InvalidRecord`` that names the first row at fault. Encodes each distinct text or
+        integer once; ``True`` equals 1 and has another name.
         """
+        encoded: list[list[float]] = []
+        index_of: dict[Any, int] = {}
+        index = np.empty(len(values), dtype=np.intp)
+        for row, value in enumerate(values):
+            key = (type(value), value) if isinstance(value, str | int) else None
+            code = index_of.get(key)
+            if code is None:
+                code = len(encoded)
+                encoded.append(self.encode_row(row, value))
+                if key is not None:
+                    index_of[key] = code
+            index[row] = code
+        return np.array(encoded, dtype=np.float64).reshape(-1, len(self.columns))[index]
 
     def encode_row(self, row: int, value: Any) -> list[float]:
         """``encode``, whose fault names the row, counted from 0."""

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from ..errors import InvalidRecord
 from ..limits import MAX_COLUMNS
-from ..values import ColumnValues, category_text, is_missing, listed_name, some_of
-from .base import BaseFeature, Column, Condition, Matrix
+from ..values import category_text, is_missing, listed_name, some_of
+from .base import BaseFeature, Column, Condition
 from .fields import Category, Listed
 
 
@@ -60,22 +59,6 @@ class Categorical(Listed, BaseFeature):
                 f"it must be one of {some_of(self.categories)}."
             )
         return [float(category == name) for category in self.categories]
-
-    def encode_all(self, values: ColumnValues) -> Matrix:
-        """Encodes each distinct text or integer once; ``True`` equals 1 and has another name."""
-        encoded: list[list[float]] = []
-        index_of: dict[Any, int] = {}
-        index = np.empty(len(values), dtype=np.intp)
-        for row, value in enumerate(values):
-            key = (type(value), value) if isinstance(value, str | int) else None
-            code = index_of.get(key)
-            if code is None:
-                code = len(encoded)
-                encoded.append(self.encode_row(row, value))
-                if key is not None:
-                    index_of[key] = code
-            index[row] = code
-        return np.array(encoded, dtype=np.float64).reshape(-1, len(self.categories))[index]
 
     def is_read(self, value: Any) -> bool:
         return listed_name(self.categories, value) is not None

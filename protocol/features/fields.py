@@ -114,29 +114,6 @@ class Measured(Described):
     def read_cells(self, cells: ColumnValues) -> ColumnValues:
         return cells if isinstance(cells, np.ndarray) else super().read_cells(cells)
 
-    def finite(self, value: Any) -> float:
-        """A raw value as a number; raises ``InvalidRecord`` for any other."""
-        try:
-            number = number_value(value)
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidRecord(
-                f"The field {self.name!r} is {value!r}: it must be a number."
-            ) from None
-        if not math.isfinite(number):
-            raise InvalidRecord(
-                f"The field {self.name!r} is {value!r}: it must be a finite number."
-            )
-        return number
-
-    def check_width(self, what: str) -> None:
-        """Raise ``ValueError`` for a range whose width no 64-bit float can hold."""
-        if not math.isfinite(self.high - self.low):
-            msg = (
-                f"{what} {self.name!r}: the range from {self.low} to {self.high} is too wide; "
-                "give a smaller one"
-            )
-            raise ValueError(msg)
-
 
 class Listed(Described):
     """A field whose value is one of several names."""
@@ -163,3 +140,21 @@ class Listed(Described):
         if not all(self.names) or any(name != name.strip() for name in self.names):
             msg = f"{what} must not be empty or padded with spaces"
             raise ValueError(msg)
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A raw value of a field as a number; raises ``InvalidRecord`` for any other."""
+    try:
+        number = number_value(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidRecord(f"The field {name!r} is {value!r}: it must be a number.") from None
+    if not math.isfinite(number):
+        raise InvalidRecord(f"The field {name!r} is {value!r}: it must be a finite number.")
+    return number
+
+
+def check_width(what: str, low: float, high: float) -> None:
+    """Raise ``ValueError`` for a range whose width no 64-bit float can hold."""
+    if not math.isfinite(high - low):
+        msg = f"{what}: the range from {low} to {high} is too wide; give a smaller one"
+        raise ValueError(msg)

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from ..errors import InvalidRecord
 from ..limits import MAX_CLASSES
 from ..values import category_text, is_missing, listed_name, some_of
-from .fields import Category, Listed, Measured
+from .fields import Category, Listed, Measured, check_width, finite_number
 
 
 class Classes(Listed):
@@ -66,7 +66,7 @@ class Range(Measured):
         if not self.low < self.high:
             msg = f"label {self.name!r}: low {self.low} must be below high {self.high}"
             raise ValueError(msg)
-        self.check_width("label")
+        check_width(f"label {self.name!r}", self.low, self.high)
         return self
 
     @property
@@ -89,7 +89,7 @@ class Range(Measured):
         number."""
         if is_missing(value):
             raise _missing(self.name)
-        return min(max(self.finite(value), self.low), self.high)
+        return min(max(finite_number(self.name, value), self.low), self.high)
 
 
 def _missing(name: str) -> InvalidRecord:

@@ -1,7 +1,6 @@
 """A number as a feature: one column in [0, 1]."""
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -11,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from ..values import ColumnValues, is_missing, number_text, number_value
+from ..values import ColumnValues, is_missing, number_text
 from .base import BaseFeature, Column, Condition, Matrix
-from .fields import Measured
+from .fields import Measured, check_width, finite_number
 
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
-class Numeric(Measured, BaseFeature):
-    """A number, scaled so that [low, high] becomes [0, 1], and clipped to that range."""
+class Scaled(BaseFeature):
+    """A feature of numbers, scaled so that [low, high] becomes [0, 1], and clipped to that
+    range."""
 
-    kind: Literal["numeric"] = "numeric"
+    kind: str
+    low: float
+    high: float
     missing: float | None = Field(
         default=None,
         description="Replaces a missing value; if absent, missing values are refused.",
@@ -32,8 +34,13 @@ class Numeric(Measured, BaseFeature):
         if self.low > self.high:
             msg = f"feature {self.name!r}: low {self.low} must not be above high {self.high}"
             raise ValueError(msg)
-        self.check_width("feature")
+        check_width(f"feature {self.name!r}", self.low, self.high)
         return self
+
+    def number(self, value: Any) -> float:
+        """The number of a raw value that is not missing; raises ``InvalidRecord`` if it has
+        none."""
+        return finite_number(self.name, value)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -42,20 +49,18 @@ class Numeric(Measured, BaseFeature):
     def encode(self, value: Any) -> list[float]:
         if is_missing(value):
             value = self.replacement(self.missing)
-        number, width = self.finite(value), self.high - self.low
+        number, width = self.number(value), self.high - self.low
         return [min(max((number - self.low) / width, 0.0), 1.0) if width else 0.0]
 
     def encode_all(self, values: ColumnValues) -> Matrix:
         numbers = _as_numbers(values)
         if numbers is None:
-            rows = [self.encode_row(row, value) for row, value in enumerate(values)]
-            return np.array(rows).reshape(-1, 1)
+            return super().encode_all(values)
         if self.missing is not None:
             numbers = np.where(np.isnan(numbers), self.missing, numbers)
         faulty = np.flatnonzero(~np.isfinite(numbers))
         if faulty.size:
-            row = int(faulty[0])
-            self.encode_row(row, float(numbers[row]))
+            self.encode_row(int(faulty[0]), float(numbers[faulty[0]]))
         if self.low == self.high:
             return np.zeros((len(numbers), 1))
         with np.errstate(over="ignore"):
@@ -63,12 +68,13 @@ class Numeric(Measured, BaseFeature):
         return np.clip(scaled, 0.0, 1.0).reshape(-1, 1)
 
     def is_read(self, value: Any) -> bool:
-        return math.isfinite(self.finite(value))
+        self.number(value)
+        return True
 
     def outside(self, values: ColumnValues) -> NDArray[np.bool_]:
         numbers = np.asarray(values)
         if numbers.dtype.kind not in "biuf":
-            given = (np.nan if is_missing(value) else number_value(value) for value in values)
+            given = (np.nan if is_missing(value) else self.number(value) for value in values)
             numbers = np.fromiter(given, dtype=np.float64)
         return np.asarray((numbers < self.low) | (numbers > self.high))
 
@@ -89,11 +95,17 @@ class Numeric(Measured, BaseFeature):
         return condition.relation in ("<", "<=")  # it is the lowest there is
 
 
+class Numeric(Scaled, Measured):
+    """A number, scaled so that [low, high] becomes [0, 1], and clipped to that range."""
+
+    kind: Literal["numeric"] = "numeric"
+
+
 @dataclass(frozen=True)
 class ScaledColumn(Column):
     """A number, scaled from its range to [0, 1]."""
 
-    feature: Numeric
+    feature: Scaled
 
     def splits(self, threshold: float) -> bool:
         return super().splits(threshold) and self.feature.low < self.feature.high
