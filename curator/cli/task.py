@@ -18,6 +18,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import FEATURES, Feature
 from privet.protocol.lifecycle import Phase
 from privet.protocol.limits import SMALLEST_GROUP, TASK_CAP
 from privet.protocol.wire import printable
@@ -219,7 +220,9 @@ def print_view(view: Document) -> None:
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
     _print_waves(view)
-    print_table("Features", FEATURE_COLUMNS, map(_feature, task["features"]))
+    print_table(
+        "Features", FEATURE_COLUMNS, map(_feature, FEATURES.validate_python(task["features"]))
+    )
     keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
     rows = [
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
@@ -380,9 +383,5 @@ def _label(label: Document) -> str:
     return f"{label['name']}: a number from {label['low']} to {label['high']}"
 
 
-def _feature(feature: Document) -> tuple[str, str, str, Any]:
-    if feature["kind"] == "numeric":
-        values = f"{feature['low']:g} to {feature['high']:g}"
-    else:
-        values = ", ".join(feature["categories"])
-    return feature["name"], feature["kind"], values, feature["missing"]
+def _feature(feature: Feature) -> tuple[str, str, str, Any]:
+    return feature.name, feature.kind, feature.extent("{:g}".format), feature.missing

@@ -4,16 +4,12 @@ import json
 from html import escape
 from typing import Any, Self
 
-from pydantic import TypeAdapter
-
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Feature, columns_of
+from privet.protocol.features import FEATURES, columns_of
 from privet.protocol.task import Task
 
 from ..core.model import Model
 from .picture import Layout, lay_out, to_svg
-
-_FEATURES: TypeAdapter[list[Feature]] = TypeAdapter(list[Feature])
 
 
 class TreeDisplay:
@@ -44,7 +40,7 @@ class TreeDisplay:
         """
         try:
             exported = json.loads(document)
-            features = _FEATURES.validate_python(exported["features"])
+            features = FEATURES.validate_python(exported["features"])
             described, number = exported["model"], exported["number"]
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidRequest(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, checker, compose, helper, numpy_helper, version_converter
 
 from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Categorical, Classes, Feature, Kind, Numeric
+from privet.protocol.features import Categorical, Classes, Feature, Numeric
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 from privet.protocol.values import MISSING_TEXTS
@@ -73,7 +73,9 @@ class Graph:
         self._graph = self.model.graph
         self._graph.name = "privet"
         self._graph.input.extend(
-            helper.make_tensor_value_info(_input(feature), ENCODERS[feature.kind][0], ["rows", 1])
+            helper.make_tensor_value_info(
+                _input(feature), TensorProto.STRING if feature.names else DOUBLE, ["rows", 1]
+            )
             for feature in task.features
         )
         self._numbers = count()
@@ -100,7 +102,8 @@ class Graph:
 
 def encode(graph: Graph, feature: Feature) -> str:
     """A feature's encoded columns, as ``privet.protocol.features`` has them."""
-    return ENCODERS[feature.kind][1](graph, feature, _input(feature))
+    columns: Callable[[Graph, Any, str], str] = _indicators if feature.names else _number
+    return columns(graph, feature, _input(feature))
 
 
 def predict(graph: Graph, model: Model, X: str) -> None:
@@ -256,13 +259,6 @@ def _places(feature: Categorical) -> dict[str, int]:
         with suppress(InvalidRecord):
             places[text] = feature.encode(text).index(1.0)
     return places
-
-
-ENCODERS: dict[Kind, tuple[int, Callable[[Graph, Any, str], str]]] = {
-    "numeric": (DOUBLE, _number),
-    "categorical": (TensorProto.STRING, _indicators),
-}
-"""Type of a feature's input, and the function that adds the nodes of its columns."""
 
 
 def _outputs(graph: Graph, model: Model, results: dict[str, str], cells: str) -> None:

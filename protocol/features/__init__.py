@@ -10,9 +10,10 @@ from .fields import UNSHOWABLE, Category, Described, Measured, Name, showable
 from .labels import Classes, Label, Range
 from .numeric import Numeric
 from .records import EncodedRecord, columns_of, encode_record, encode_table
-from .registry import Feature, Features, Kind
+from .registry import FEATURES, Feature, Features, Kind
 
 __all__ = [
+    "FEATURES",
     "UNSHOWABLE",
     "Categorical",
     "Category",
