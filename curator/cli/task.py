@@ -162,7 +162,7 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
     tasks = [task for task in api.tasks() if task["wave"] is None]
     named = [task["id"] for task in tasks if task["name"] == settings["name"]]
     if ask and (remarks or sys.stdin.isatty()):
-        rows = [_feature(feature.model_dump(mode="json")) for feature in features]
+        rows = [*map(_feature, features)]
         print_table("Would be published as", FEATURE_COLUMNS, rows)
         print_facts("Label", {"is": _label(infer_label(columns, parsed_settings).model_dump())})
     if named and ask:
