@@ -202,15 +202,17 @@ def ask_relay(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """The part about the relay, which is named and asked what it is, or how to start one."""
-    start, fault = None, ""
+    start, fault, relay = None, "", None
     try:
         if "start" in form:
             start = relays.start_relay(curator, visitor, own_address(request) + "/")
         else:
-            relays.name_relay(curator, visitor, RelayRequest(address=str(form.get("relay", ""))))
+            body = RelayRequest(address=str(form.get("relay", "")))
+            relay = relays.name_relay(curator, visitor, body)
     except InvalidRequest as error:
         fault = error.detail
-    relay = relays.probe(curator)
+    if relay is None or relay.address is None:
+        relay = relays.probe(curator)
     return page(request, "asked_relay.html", relay=relay, start=start, fault=fault)
 
 

@@ -129,7 +129,7 @@ CALLS = {
     "POST /new/preview": Call(8, wizard()),
     "POST /new/relay": form(17, relay="https://relay.example"),
     "POST /new": Call(18, wizard()),
-    "POST /tasks/{task}/link": form(13, relay="https://relay.example"),
+    "POST /tasks/{task}/link": form(17, relay="https://relay.example"),
     "POST /tasks/{task}/start": form(19),
     "POST /tasks/{task}/fit": form(23, estimator="weighted"),
     "POST /tasks/{panel}/fit-waves": form(78),
