@@ -18,12 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
 from urllib.parse import quote
+
+from pydantic import TypeAdapter, ValidationError
 
 from privet.http_client.address import DIRECT
 from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
-from privet.protocol.calls import TASKS
+from privet.protocol.calls import AUDIT, KEY, METHODS, RELAY, TASKS, TOKENS
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidRequest,
@@ -33,6 +35,9 @@ from privet.protocol.errors import (
     TaskNotFound,
     TooLarge,
 )
+from privet.protocol.wire import first_fault
+
+from .results import AuditLogEntry, CuratorKey, IssuedToken, Methods, NamedRelay, Scope, Token
 
 if TYPE_CHECKING:
     import ssl
@@ -48,9 +53,12 @@ ARROW = "__arrow_c_stream__"
 """The method of tables that export Arrow columns, such as pyarrow's and polars'."""
 REVOKED_PER_CALL = 1_000
 
+R = TypeVar("R")
 Document = dict[str, Any]
 TaskName = str | Mapping[str, Any]
 """A task's id, the start of it, the task's name or address, or a document that has its id."""
+TokenName = Annotated[str, "Name of the token."]
+Last = Annotated[bool, "Allow this even for the last admin token."]
 Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """Records one by one, or their columns by name (a pandas, polars or Arrow table will do)."""
 
@@ -260,6 +268,54 @@ class CuratorClient:
         """A model's card in Markdown: what it was made from, and how far to trust it."""
         return self.call("GET", f"{self._model_path(task, model)}/card").text
 
+    def tokens(self) -> list[Token]:
+        """List all tokens, never themselves: scope, where from, end, last use."""
+        return self._ask(list[Token], "GET", TOKENS)
+
+    def issue_token(
+        self,
+        name: TokenName,
+        scope: Annotated[Scope, "What it allows."] = Scope.ADMIN,
+        days: Annotated[float | None, "Days until it expires; by default never."] = None,
+        overlap_hours: Annotated[
+            float | None, "Hours for which an earlier token of that name stays good."
+        ] = None,
+        last: Last = False,
+    ) -> IssuedToken:
+        """Make a token; an earlier one of that name ends, at once by default: this rotates it."""
+        body = {"scope": scope, "days": days, "overlap_hours": overlap_hours}
+        return self._ask(IssuedToken, "PUT", _token(name), json=body, params={"last": last})
+
+    def revoke_token(self, name: TokenName, last: Last = False) -> None:
+        """End a token at once."""
+        self.call("DELETE", _token(name), params={"last": last})
+
+    def audit(
+        self,
+        limit: Annotated[int, "Maximum number of entries to show."] = 50,
+        before: Annotated[int | None, "Entries before this number."] = None,
+    ) -> list[AuditLogEntry]:
+        """Show who created, deleted, invited, fitted, promoted and issued what, the latest
+        first."""
+        asked = {"limit": limit} | ({} if before is None else {"before": before})
+        return self._ask(list[AuditLogEntry], "GET", AUDIT, params=asked)
+
+    def key(self) -> CuratorKey:
+        """Show the key that a curator signs with, for holders to pin."""
+        return self._ask(CuratorKey, "GET", KEY)
+
+    def methods(self) -> Methods:
+        """Names for the settings of a task, for a fit and for an export, and the limits."""
+        return self._ask(Methods, "GET", METHODS)
+
+    def relay(self) -> NamedRelay:
+        """The relay that was named, and why nobody can answer there, if so."""
+        return self._ask(NamedRelay, "GET", RELAY)
+
+    def name_relay(self, address: str) -> NamedRelay:
+        """Say at which relay people answer all tasks of this curator; none for ""."""
+        return self._ask(NamedRelay, "PUT", RELAY, json={"address": address})
+
     def task_url(self, task: TaskName) -> str:
         """The address that holders answer."""
         return f"{self.url}{self._path(task)}"
@@ -310,6 +366,17 @@ class CuratorClient:
             return response
         raise _problem_in(response)
 
+    def _ask(self, kind: type[R], method: str, path: str, **request: Any) -> R:
+        """The answer as a result; raises ``UnexpectedResponse`` for one that is none of it."""
+        response = self.call(method, path, **request)
+        try:
+            return TypeAdapter(kind).validate_json(response.content)
+        except ValidationError as error:
+            raise UnexpectedResponse(
+                f"{response.url} answered what this version does not know ({first_fault(error)}): "
+                "check that --url is the address of a Privet curator, and of which version."
+            ) from None
+
     def _json(self, method: str, path: str, **request: Any) -> Document:
         document: Document = self.call(method, path, **request).json()
         return document
@@ -327,6 +394,10 @@ class CuratorClient:
         import httpx
 
         return httpx.create_ssl_context() if self.url.startswith("https:") else False
+
+
+def _token(name: str) -> str:
+    return f"{TOKENS}/{quote(name, safe='')}"
 
 
 def _sendable(token: str) -> str:

@@ -91,3 +91,38 @@ class NamedRelay(Result):
     def is_local(self) -> bool:
         """True if only the machine it is on can open the address."""
         return ON_THIS_MACHINE.fullmatch(self.address or "") is not None
+
+
+class CuratorKey(Result):
+    """The public half of the curator's key."""
+
+    key: str | None = Field(
+        description="64 hexadecimal digits (Ed25519), or null where tasks are not signed.",
+        examples=["d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"],
+    )
+
+
+class Parameter(Result):
+    """One parameter of an estimator."""
+
+    default: float | int | str | bool
+    help: str
+    choices: list[str]
+
+
+class Estimator(Result):
+    """One estimator, in words, with its parameters."""
+
+    summary: str
+    parameters: dict[str, Parameter]
+
+
+class Methods(Result):
+    """Everything that a task or a model can name."""
+
+    growers: list[str]
+    mechanisms: list[str]
+    estimators: dict[str, Estimator]
+    default_estimator: str
+    formats: list[str]
+    limits: dict[str, int]

@@ -191,6 +191,7 @@ def _state(
         predictors=Workers(1, MAX_WAITING, memory),
         exporters=Workers(1, MAX_WAITING, memory),
         guard_models=settings.guard_models,
+        signer=signer,
     )
     return State(
         curator,
@@ -199,7 +200,6 @@ def _state(
         Readiness(store.check),
         Rate(settings.rate_limit),
         partial(sender_of, curator, provider),
-        signer,
         provider,
         settings.dashboard,
         settings.root_path,

@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -13,7 +13,7 @@ from privet.learning.task_building.inputs import Input, inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
-from .output import err, print_json
+from .output import PRINTERS, err, print_json
 
 if TYPE_CHECKING:
     import httpx
@@ -181,6 +181,41 @@ def remote(
         return _declared(command, function, [p.replace(kind=keyword) for p in own] + shared)
 
     return decorate
+
+
+def command_of(
+    method: Callable[..., Any], *, token: bool = True, doing: str = WAITING
+) -> Callable[..., None]:
+    """The command of a client's method, whose result is printed by its type.
+
+    Its parameters are arguments, and those with a default options, with the help that each is
+    annotated with.
+    """
+    signature = inspect.signature(method, eval_str=True)
+    api, *own = signature.parameters.values()
+
+    def function(*given: Any, **options: Any) -> Any:
+        return method(*given, **options)
+
+    declared = _declared(function, method, [api, *map(_parameter_of, own)])
+    return remote(PRINTERS[signature.return_annotation], token=token, doing=doing)(declared)
+
+
+SHARED: dict[str, Any] = {"task": TaskName, "model": ModelNumber}
+"""Parameters that are the same in all commands."""
+
+
+def _parameter_of(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter of a client's method as a command has it."""
+    if parameter.name in SHARED:
+        return parameter.replace(annotation=SHARED[parameter.name])
+    kind, text = get_args(parameter.annotation)
+    name = parameter.name
+    if parameter.default is inspect.Parameter.empty:
+        option = typer.Argument(metavar=name.upper(), help=text)
+    else:
+        option = typer.Option(f"--{name.replace('_', '-')}", help=text)
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _options(annotations: Mapping[str, Any], default: Any = None) -> list[inspect.Parameter]:

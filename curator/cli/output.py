@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
@@ -20,6 +21,7 @@ from privet.protocol.lifecycle import LOSSES
 from privet.protocol.wire import printable
 from privet.tables.text_format import AS_PROGRAMS_WRITE
 
+R = TypeVar("R")
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
 """Options for text that may be copied: neither wrapped nor coloured."""
@@ -34,9 +36,27 @@ def err() -> Console:
     return Console(stderr=True)
 
 
+PRINTERS: dict[Any, Callable[[Any], None]] = {}
+"""What prints a result for people, by its type."""
+
+
+def prints(kind: Any) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
+    """Let a function print results of a type."""
+
+    def declare(printer: Callable[[R], None]) -> Callable[[R], None]:
+        PRINTERS[kind] = printer
+        return printer
+
+    return declare
+
+
 def print_json(value: Any) -> None:
-    """One JSON document on standard output, without colours or line breaks of our own."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """One JSON document on standard output, without colours or line breaks of our own.
+
+    Of results it has the fields that the curator sent.
+    """
+    plain = TypeAdapter(Any).dump_python(value, mode="json", exclude_unset=True)
+    print(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
 def print_error(detail: str) -> None:
@@ -141,8 +161,10 @@ def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return lost
 
 
-def when(moment: str) -> str:
-    return datetime.fromisoformat(moment).strftime("%Y-%m-%d %H:%M UTC")
+def when(moment: str | datetime) -> str:
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def escaped(text: str) -> str:

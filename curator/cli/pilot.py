@@ -23,11 +23,11 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient
+from privet.admin.results import Scope
 from privet.http_client.address import DIRECT
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import prepared
 from privet.learning.task_building.schema import infer_features
-from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 from .options import FILE, with_settings
@@ -179,8 +179,7 @@ def _run(
     )
     admin = CuratorClient(curator_url, tokens.admin)
     if not tokens.relay:
-        issued = admin.call("PUT", f"{TOKENS}/relay", json={"scope": "relay"}).json()
-        tokens = Secrets(tokens.admin, str(issued["token"]))
+        tokens = Secrets(tokens.admin, admin.issue_token("relay", Scope.RELAY).token)
         tokens.keep(folder)
     options = {"curator": curator_url, "spool": folder / "relay.db", "port": ports[1]}
     options |= {"host": away or HERE, "least": 1, "every": 1}
@@ -193,9 +192,8 @@ def _run(
             {"PRIVET_RELAY_TOKEN": tokens.relay, **trusted},
         )
     )
-    said = admin.call("PUT", RELAY, json={"address": relay_url}).json()
-    if said["fault"]:
-        raise PrivetError(said["fault"])
+    if fault := admin.name_relay(relay_url).fault:
+        raise PrivetError(fault)
     page, link = f"{curator_url}/new", None
     if public is not None:
         task = admin.create(public, **settings)

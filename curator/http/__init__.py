@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
-from ..operations import access, relays
-from . import methods, models, panels, reports, tasks
+from ..operations import access, methods, relays
+from . import models, panels, reports, tasks
 from .routes import routes_of
 
 ROUTES: Sequence[BaseRoute] = (
@@ -14,8 +14,7 @@ ROUTES: Sequence[BaseRoute] = (
     *reports.router.routes,
     *models.router.routes,
     *panels.router.routes,
-    *methods.router.routes,
-    *routes_of(relays, access),
+    *routes_of(methods, relays, access),
 )
 
 __all__ = ["ROUTES"]

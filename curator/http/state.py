@@ -10,7 +10,6 @@ from starlette.requests import HTTPConnection
 from privet.http_server.readiness import Readiness
 
 from ..access.rate_limit import Rate
-from ..access.signing import Signer
 from ..collection.rejects import Rejects
 from ..collection.writer import Writer
 from ..service import Curator
@@ -31,7 +30,6 @@ class State:
     """Limits on posts, exports and comparisons, per sender."""
     sender_of: Callable[[HTTPConnection], Hashable]
     """The owner of a request's token or session, else its client address."""
-    signer: Signer | None = None
     provider: "Provider | None" = None
     dashboard: bool = True
     root_path: str = ""

@@ -50,7 +50,6 @@ from .requests import (
     moment,
     while_waited,
 )
-from .state import state_of
 
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
@@ -426,7 +425,6 @@ def list_tasks(curator: TheCurator, caller: PerhapsReader) -> list[TaskSummary]:
 def read_task(
     task_id: TaskId,
     curator: TheCurator,
-    request: Request,
     caller: PerhapsReader,
     accept: Annotated[str, Header()] = "",
     if_none_match: Annotated[str, Header()] = "",
@@ -438,7 +436,7 @@ def read_task(
     A draft is shown to readers only.
     """
     stored = cases.read_task(curator, caller, task_id)
-    headers, signer = {"Vary": "Accept"}, state_of(request).signer
+    headers, signer = {"Vary": "Accept"}, curator.signer
     if signer is not None:
         headers[SIGNATURE_HEADER] = signer.sign(stored.task.id).header
     if TASK_MEDIA_TYPE in accept:

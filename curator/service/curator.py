@@ -9,6 +9,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.figures.insight import Comparison
 
 from ..access.audit import Audit
+from ..access.signing import Signer
 from ..access.tokens import Tokens
 from ..datastore.audit import RESTORED
 from ..datastore.status import Collected
@@ -40,6 +41,8 @@ class Curator:
     guard_models: bool = False
     """True if only readers may see models."""
     max_rows: int = MAX_PREDICT_ROWS
+    signer: Signer | None = None
+    """Signs tasks, if any."""
 
     def __post_init__(self) -> None:
         self.models = ModelCache(self.store)

@@ -15,7 +15,7 @@ import pytest
 
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.operations import access, relays
+from privet.curator.operations import access, methods, relays
 from privet.curator.operations.access import TokenRequest
 from privet.curator.operations.relays import RelayRequest
 from privet.curator.service import Curator, fitting, prediction, reading, tasks
@@ -33,7 +33,7 @@ from tests.curator.http.checks import values
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
 
-MODULES = (access, fitting, prediction, reading, relays, tasks)
+MODULES = (access, methods, fitting, prediction, reading, relays, tasks)
 RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
 GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
 COLUMNS = ("age", "hours", "job", "member", "label")
@@ -245,7 +245,7 @@ OF_MODELS: dict[str, tuple[Any, ...]] = {
 }
 """Use cases for everybody, unless models are for readers; what follows the task's id."""
 NO_ERROR = {"may_read_models", "sees_models", "read_results", "read_overall"}
-NO_ERROR |= {"layout", "predict_elsewhere", "count_people"}
+NO_ERROR |= {"read_key", "read_methods", "layout", "predict_elsewhere", "count_people"}
 """Those that tell a stranger less, and what others rest on; their tests are elsewhere."""
 
 

@@ -1,0 +1,51 @@
+"""The names and limits that settings may use, and the curator's key."""
+
+from typing import Any
+
+from privet.admin.results import CuratorKey, Estimator, Methods
+from privet.learning.core.public_data import MAX_MODEL_BYTES
+from privet.learning.export.formats import EXPORTS
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
+from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
+from privet.protocol import limits
+from privet.protocol.calls import KEY, METHODS
+from privet.protocol.mechanisms import MECHANISMS
+
+from ..service.curator import Curator
+from .table import Acting, Open, operation
+
+
+@operation("GET", METHODS, "List methods and limits", Open.ANYONE, tag="methods")
+def read_methods(curator: Curator, actor: Acting) -> Methods:
+    """Names for the settings of a task, for a fit and for an export, and the published limits."""
+    return Methods(
+        growers=list(GROWERS),
+        mechanisms=list(MECHANISMS),
+        estimators={
+            name: Estimator.model_validate(estimator) for name, estimator in ESTIMATORS.items()
+        },
+        default_estimator=DEFAULT_ESTIMATOR,
+        formats=list(EXPORTS),
+        limits=_limits(),
+    )
+
+
+def _limits() -> dict[str, int]:
+    published: dict[str, Any] = {
+        name.removeprefix("MAX_").lower(): value
+        for name, value in vars(limits).items()
+        if name.startswith("MAX_")
+    }
+    return {
+        **published,
+        "public_rows": MAX_ROWS,
+        "public_columns": MAX_TABLE_COLUMNS,
+        "public_values": MAX_VALUES,
+        "public_model_bytes": MAX_MODEL_BYTES,
+    }
+
+
+@operation("GET", KEY, "Read the curator's key", Open.ANYONE, tag="methods")
+def read_key(curator: Curator, actor: Acting) -> CuratorKey:
+    """The key that holders pin. Hand it to them in another way: a forged curator has its own."""
+    return CuratorKey(key=None if curator.signer is None else curator.signer.key.hex())
