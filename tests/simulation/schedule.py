@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 from unittest import mock
 
@@ -192,7 +191,7 @@ class CuratorNode(Node):
 
         async def task(request: Request) -> Response:
             task_id, curator = request.path_params["id"], self.service
-            given = task_id, curator, request, STRANGER, TASK_MEDIA_TYPE, ""
+            given = task_id, curator, STRANGER, TASK_MEDIA_TYPE, ""
             return await run_in_threadpool(tasks.read_task, *given)
 
         async def status(request: Request) -> Response:
@@ -203,7 +202,6 @@ class CuratorNode(Node):
         app = Starlette(
             routes=[Route("/v1/tasks/{id}", task), Route("/v1/tasks/{id}/status", status)]
         )
-        app.state.shared = SimpleNamespace(signer=None)
         add_problem_handlers(app, {})
         return app
 
