@@ -102,7 +102,7 @@ class CuratorKey(Result):
     )
 
 
-class Parameter(Result):
+class ParameterHelp(Result):
     """One parameter of an estimator."""
 
     default: float | int | str | bool
@@ -110,11 +110,11 @@ class Parameter(Result):
     choices: list[str]
 
 
-class Estimator(Result):
+class EstimatorHelp(Result):
     """One estimator, in words, with its parameters."""
 
     summary: str
-    parameters: dict[str, Parameter]
+    parameters: dict[str, ParameterHelp]
 
 
 class Methods(Result):
@@ -122,7 +122,7 @@ class Methods(Result):
 
     growers: list[str]
     mechanisms: list[str]
-    estimators: dict[str, Estimator]
+    estimators: dict[str, EstimatorHelp]
     default_estimator: str
     formats: list[str]
     limits: dict[str, int]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from privet.admin.results import CuratorKey, Estimator, Methods
+from privet.admin.results import CuratorKey, EstimatorHelp, Methods
 from privet.learning.core.public_data import MAX_MODEL_BYTES
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
@@ -22,7 +22,7 @@ def read_methods(curator: Curator, actor: Acting) -> Methods:
         growers=list(GROWERS),
         mechanisms=list(MECHANISMS),
         estimators={
-            name: Estimator.model_validate(estimator) for name, estimator in ESTIMATORS.items()
+            name: EstimatorHelp.model_validate(estimator) for name, estimator in ESTIMATORS.items()
         },
         default_estimator=DEFAULT_ESTIMATOR,
         formats=list(EXPORTS),
