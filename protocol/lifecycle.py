@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from .calls import INVITATION_HEADER
 from .errors import (
@@ -13,7 +14,9 @@ from .errors import (
     problem_of,
 )
 from .limits import LATE_SECONDS
-from .task import Task
+
+if TYPE_CHECKING:
+    from .task import Task
 
 
 class TaskState(StrEnum):
@@ -176,7 +179,7 @@ def report_state_after(error: PrivetError) -> ReportState:
     return ReportState.REFUSED if problem_of(error).final else ReportState.DRAWN
 
 
-def not_open(task: Task) -> TaskNotOpen:
+def not_open(task: "Task") -> TaskNotOpen:
     """The error for a report to a task that takes none now."""
     opens, closes = (
         "not set" if at is None else f"Unix time {at}" for at in (task.opens, task.closes)
