@@ -1,7 +1,7 @@
 """``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,10 +10,7 @@ from privet.protocol.limits import BATCH, DELTA
 from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import PLAIN, err, out, print_facts, print_json
-
-if TYPE_CHECKING:
-    from privet.learning.planning import Plan
+from .output import PLAIN, err, out, print_json
 
 
 @with_settings(TaskSettings, required=("label", "holders"))
@@ -91,10 +88,4 @@ def plan(
     elif board:
         typer.echo(result.board)
     else:
-        print_plan(result)
-
-
-def print_plan(plan: "Plan") -> None:
-    out().print(str(plan), highlight=False)
-    gains = {sentence: plan.gain_in_words(gain) for sentence, gain in plan.gains.items()}
-    print_facts(f"Gain from the reports, in {plan.unit}", gains)
+        out().print(str(result), highlight=False, markup=False)

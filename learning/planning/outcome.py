@@ -1,6 +1,6 @@
 """The result of planning, and its sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, exp, sqrt
@@ -142,7 +142,7 @@ class RareClass:
     gains: Mapping[str, Mean]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The plan of a collection of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
@@ -396,18 +396,12 @@ class Plan:
     def _stopping(self) -> str:
         if self.looks == "once":
             return "Stop once the planned reports are in: earlier looks prove nothing."
-        if self.stop_after is None or self.stop_after > OUT_OF_REACH * self.holders:
-            return (
-                f"± {self.amount(self.half_width)} is out of reach of this task, which would take "
-                f"{_reports(self.stop_after)}. Stop as soon as the difference that "
-                "matters is listed: looking early or often does no harm."
-            )
-        reached = f"expected after {_reports(self.stop_after)} of this task"
-        if self.stop_after > self.holders:
-            reached += ", more than are planned"
+        reached = ""
+        if self.stop_after is not None and self.stop_after <= OUT_OF_REACH * self.holders:
+            reached = f"at ± {self.amount(self.half_width)}, or "
         return (
-            f"Stop at ± {self.amount(self.half_width)}, {reached}, or as soon as the difference "
-            "that matters is listed: looking early or often does no harm."
+            f"Stop {reached}as soon as the difference that matters is listed: looking early or "
+            "often does no harm."
         )
 
     @property
@@ -473,19 +467,31 @@ class Plan:
         number = amount(float(f"{shift:.3g}")).replace("\u202f", " ")
         return f"{number}\u00a0{self.label_unit}" if self.label_unit else number
 
+    @property
+    def tables(self) -> dict[str, dict[str, str]]:
+        """The people needed for each half-width, and the gains, by title and first column."""
+        gains = {sentence: self.gain_in_words(gain) for sentence, gain in self.gains.items()}
+        return {SIZES: self.sizes, f"Gain from the reports, in {self.unit}": gains}
+
     def __str__(self) -> str:
-        """The answers, and the people needed for each half-width."""
-        rows = [f"  {width:<14}{people:>14}" for width, people in self.sizes.items()]
-        return "\n".join([*self.answers, f"{SIZES}:", *rows])
+        """The answers, and the tables."""
+        lines = list(self.answers)
+        for title, rows in self.tables.items():
+            width = max(map(len, rows.values()))
+            lines += [f"{title}:", *(f"  {value:>{width}}  {of}" for of, value in rows.items())]
+        return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The answers, the people needed for each half-width, and the gains, in a notebook."""
-        gains = [(sentence, self.gain_in_words(gain)) for sentence, gain in self.gains.items()]
-        return (
-            f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
-            f"{_table((SIZES, ''), self.sizes.items())}"
-            f"{_table(('if', f'gain in {self.unit}'), gains)}"
-        )
+        """The answers, and the tables, in a notebook."""
+        said = "".join(f"<p>{escape(answer)}</p>" for answer in self.answers)
+        for title, of in self.tables.items():
+            rows = (f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in of.items())
+            said += (
+                f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
+            )
+        return said
 
 
 def listed(names: Sequence[str]) -> str:
@@ -522,12 +528,3 @@ def _reports(number: int | None) -> str:
 
 def _number(value: int) -> str:
     return f"{value:,}".replace(",", " ")
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    body = "".join(_row("td", row) for row in rows)
-    return f"<table><thead>{_row('th', headings)}</thead><tbody>{body}</tbody></table>"
-
-
-def _row(tag: str, cells: Iterable[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -6,13 +6,11 @@ numeric label is rounded at random for each question, and under allocation ``one
 drawn at random.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import Classes, Label, Range, encode_record, encode_table
+from privet.protocol.features import Label, Range, encode_record, encode_table
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
@@ -102,13 +100,16 @@ def simulate_question(
 
     A number is reported on ``scale``, by default on the label's range.
     """
-    cells = locate(partition, X).astype(np.int64)
+    cells, top = locate(partition, X).astype(np.int64), mechanism.levels - 1
     counts = np.zeros((mechanism.cells, mechanism.levels), dtype=np.int64)
+    level = np.zeros(len(y)) if mechanism.slots == 1 else y
     if isinstance(label, Range) and mechanism.slots > 1:
         scale = LabelScale.of(label, partition.cells) if scale is None else scale
-        y = scale.to_unit(cells, y)
-    for level, holders in _levels(mechanism, label, y, copies, rng):
-        np.add.at(counts, (cells, level), holders)
+        level, top = top * scale.to_unit(cells, y), top - 1
+    below = np.minimum(level.astype(np.int64), top)
+    above = rng.binomial(copies, level - below)  # a number's level is rounded at random
+    np.add.at(counts, (cells, below), copies - above)
+    np.add.at(counts, (cells, np.minimum(below + 1, mechanism.levels - 1)), above)
     return simulate_sums(mechanism, counts, rng, misfits)
 
 
@@ -132,21 +133,3 @@ def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[n
         ]
     X, y = np.array([record.x for record in records]), np.array([record.y for record in records])
     return X, y, np.array([not record.faults for record in records])
-
-
-def _levels(
-    mechanism: Mechanism, label: Label, y: Floats, copies: Integers, rng: np.random.Generator
-) -> Sequence[tuple[Integers, Integers]]:
-    """Pairs of (level, number of holders at that level), each of shape ``(rows,)``.
-
-    ``y`` holds class indices, or numbers as shares of their scale.
-    """
-    if mechanism.slots == 1:
-        return [(np.zeros(len(y), dtype=np.int64), copies)]
-    if isinstance(label, Classes):
-        return [(y.astype(np.int64), copies)]
-    position = y * (mechanism.levels - 1)
-    below = np.minimum(np.floor(position), mechanism.levels - 2)
-    above = rng.binomial(copies, position - below)
-    level = below.astype(np.int64)
-    return [(level, copies - above), (level + 1, above)]
