@@ -27,6 +27,7 @@ RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --require
 COPY pyproject.toml setup.py LICENSE ./
 COPY privet privet
 COPY protocol protocol
+COPY sqlite_files sqlite_files
 COPY holder-js holder-js
 COPY page page
 COPY http_client http_client

@@ -15,20 +15,19 @@ could draw, counts.
 ones are never sent again.
 """
 
-import os
 import sqlite3
-import stat
 import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from platformdirs import user_data_path
 
+from privet import sqlite_files
 from privet.protocol.errors import PrivetError
 from privet.protocol.lifecycle import REPORT_MOVES, ReportState
 from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
@@ -47,7 +46,6 @@ EARLIEST = 1_767_225_600.0
 """2026-01-01: no answer was drawn before, whatever a clock said."""
 
 BUSY_SECONDS = 30.0
-OTHERS = 0o077
 
 COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed, "
@@ -449,35 +447,22 @@ class SqliteLedger(Ledger):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """A connection that holds the write lock; commits unless the body raises."""
         try:
-            self._create()
-            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-            with closing(connection) as db:
-                db.execute("PRAGMA synchronous = EXTRA")
-                db.execute("BEGIN IMMEDIATE")
-                self._prepare(db)
-                yield db
-                db.execute("COMMIT")
+            if not self.path.exists():
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            sqlite_files.keep_private(self.path)
+            with closing(sqlite3.connect(self.path)) as db:
+                sqlite_files.set_pragmas(db, "synchronous = EXTRA", wait=BUSY_SECONDS)
+                with sqlite_files.write_transaction(db):
+                    self._prepare(db)
+                    yield db
         except (sqlite3.Error, OSError) as error:
             raise LedgerFailed(
                 f"The ledger {self.path} cannot be used ({error}): free or repair it, or choose "
                 "another with --ledger. Nothing was sent."
             ) from error
 
-    def _create(self) -> None:
-        """The file and its folder, closed to everybody else, also if the file was not."""
-        if not self.path.exists():
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # closing it would drop this process's locks on it
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        elif stat.S_IMODE(self.path.stat().st_mode) & OTHERS:
-            self.path.chmod(0o600)
-
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Create the tables of an empty file, and upgrade an older one.
-
-        Nothing of a file is read before its structure is known to be Privet's: a trigger could
-        remove answers, and a computed column take any memory.
-        """
+        """Check that the file is Privet's, and bring an empty or older one to today's tables."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version not in MADE:
             raise LedgerFailed(

@@ -1,13 +1,21 @@
 """The relay's file: an SQLite database in which every change is durable before it is reported."""
 
 import errno
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+from privet.sqlite_files import (
+    Objects,
+    keep_private,
+    objects,
+    objects_of,
+    set_pragmas,
+    write_transaction,
+)
 
 from .errors import SpoolFailed, SpoolFull
 
@@ -85,11 +93,6 @@ CREATE TABLE files (
 ) STRICT;
 PRAGMA user_version = {VERSION};
 """
-STRUCTURE = """
-SELECT type, name, sql FROM sqlite_schema
-WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
-"""
-"""Without the tables that ANALYZE makes."""
 
 
 class SpoolFile:
@@ -105,9 +108,8 @@ class SpoolFile:
         self._lock = threading.Lock()
         with self._faults():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # closing it would drop this process's locks on it
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            keep_private(path)
+            self._db = sqlite3.connect(path, check_same_thread=False)
             try:
                 self._prepare()
             except BaseException:
@@ -122,15 +124,8 @@ class SpoolFile:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is committed at the end, or rolled back by an exception."""
-        with self._lock, self._faults():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        with self._lock, self._faults(), write_transaction(self._db) as db:
+            yield db
 
     def check_room(self, db: sqlite3.Connection) -> None:
         """Raise ``SpoolFull`` above the limit.
@@ -161,16 +156,16 @@ class SpoolFile:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _prepare(self) -> None:
-        for pragma in (
+        set_pragmas(
+            self._db,
             "journal_mode = WAL",
             "synchronous = FULL",
             "secure_delete = ON",
             f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
             f"cache_size = -{CACHE_KIB}",
-        ):
-            self._db.execute(f"PRAGMA {pragma}")
+        )
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        found = _structure(self._db)
+        found = objects(self._db.execute)
         if not (found or version):
             self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         elif version != VERSION:
@@ -196,16 +191,9 @@ class SpoolFile:
             ) from error
 
 
-def _structure(db: sqlite3.Connection) -> set[tuple[str, str, str | None]]:
-    """The statements of a file's structure, without rows: triggers act by themselves."""
-    return set(db.execute(STRUCTURE))
-
-
 @cache
-def _expected() -> set[tuple[str, str, str | None]]:
-    with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(SCHEMA)
-        return _structure(db)
+def _expected() -> Objects:
+    return objects_of([SCHEMA])
 
 
 def _is_full(error: sqlite3.Error | OSError) -> bool:

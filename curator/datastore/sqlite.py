@@ -1,33 +1,25 @@
 """SQLite: one file, one writer at a time, an fsync at every commit."""
 
-import logging
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPICursor
 
-from .report_ids import Fingerprints, Ids, KnownIds
+from privet import sqlite_files
 
-log = logging.getLogger(__name__)
+from .report_ids import Fingerprints, Ids, KnownIds
 
 BULK = 8
 """See ``IdRows.BULK``: a row costs a page of its own once the table is large."""
-OTHERS = 0o077
-BUSY_SECONDS = 15
-"""Seconds that a second writer waits for the first."""
 ALWAYS = (
-    f"busy_timeout = {BUSY_SECONDS * 1000}",
     "cache_size = -32768",  # KiB of pages kept in memory, per connection
     "temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
-    "trusted_schema = OFF",
 )
 SERVING = (
     "journal_mode = WAL",  # readers never wait for the writer
@@ -59,7 +51,8 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
 def open_engine(url: URL, _curator: bool = False) -> Engine:
     """Engine with BEGIN IMMEDIATE for writers; database files have mode 0600."""
-    _keep_private(Path(str(url.database)))
+    with suppress(OSError):  # what cannot be opened fails later, in words
+        sqlite_files.keep_private(Path(str(url.database)))
     # the connection used last has its pages still
     return _engine(url, SERVING, pool_use_lifo=True)
 
@@ -87,47 +80,12 @@ def open_new(file: Path) -> Engine:
 
 def _engine(url: URL, pragmas: Sequence[str], **options: Any) -> Engine:
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in (*ALWAYS, *pragmas):
-            _set(connection, pragma)
+        sqlite_files.set_pragmas(connection, *ALWAYS, *pragmas)
 
     engine = create_engine(url, **options)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine
-
-
-def _set(connection: sqlite3.Connection, pragma: str) -> None:
-    """Set a pragma; SQLite does not wait for connections that change the same file to WAL."""
-    last_try = monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute(f"PRAGMA {pragma}")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > last_try:
-                raise
-            sleep(0.01)
-        else:
-            return
-
-
-def _keep_private(path: Path) -> None:
-    """Create the file with mode 0600 and remove others' permissions from it and its logs.
-
-    SQLite gives its logs the permissions of the file. What cannot be opened fails later, in words.
-    A file that is there is not opened: closing it would drop every lock of this process on it.
-    """
-    with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        with suppress(FileNotFoundError):  # there is no such log, or another process removed it
-            if not stat.S_IMODE(file.stat().st_mode) & OTHERS:
-                continue
-            try:
-                file.chmod(0o600)
-                log.warning("%s could be read by other users: its mode is 0600 now", file)
-            except PermissionError:
-                log.warning("%s can be read by other users: its owner should chmod it 600", file)
 
 
 def cursor_of(connection: PoolProxiedConnection) -> DBAPICursor:
@@ -147,7 +105,7 @@ def others(engine: Engine, _rolling: bool) -> list[str]:
         try:
             cursor.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            if not sqlite_files.is_busy(error):
                 raise
             return _processes_with(Path(str(engine.url.database))) or ["a process"]
     return []

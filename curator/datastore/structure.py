@@ -1,26 +1,18 @@
-"""The structure of a database: its tables, columns and all else that is no row.
+"""The structure of a database: its tables, columns and all else that is no row."""
 
-Whoever can write to a file can add to it what acts by itself: triggers, views in place of tables,
-columns that are computed as they are read and take any memory. So nothing of a file is read before
-its structure is that of one that Privet makes, statement by statement.
-"""
-
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from sqlalchemy import Connection, create_engine
 
 from privet.protocol.errors import StorageFailed
+from privet.sqlite_files import objects
 
 from .migrate import VERSION_TABLE, revision_of, upgrade
 from .schema import backup_mark
 
-OBJECTS = "SELECT type, name, sql FROM sqlite_master"
 COLUMNS = "SELECT name FROM pragma_table_info(?)"
-STATISTICS = {("table", "sqlite_stat1"), ("table", "sqlite_stat4")}
-"""The tables in which ANALYZE keeps what it has found."""
 VERSIONS_KEPT = ("table", VERSION_TABLE)
 OF_POSTGRES = """
 SELECT c.relname, a.attname, c.relkind = 'r' AND a.attgenerated = ''
@@ -64,15 +56,11 @@ def check_structure(connection: Connection) -> None:
 
 
 def _in_file(connection: Connection) -> Iterator[str]:
-    rows = connection.exec_driver_sql(OBJECTS).all()
-    found = {
-        (str(kind), str(name)): _plain(sql)
-        for kind, name, sql in rows
-        if (kind, name) not in STATISTICS
-    }
+    rows = objects(connection.exec_driver_sql)
+    found = {(kind, name): sql for kind, name, sql in rows}
     if not found:
         return
-    if len(found) < len(rows) and len({(row[0], row[1]) for row in rows}) < len(rows):
+    if len(found) < len(rows):
         yield "has two objects of one name"
     if found.get(VERSIONS_KEPT) == _of_revision("head").objects[VERSIONS_KEPT]:
         expected = dict(_of_revision(revision_of(connection)).objects)
@@ -114,19 +102,11 @@ def _of_revision(revision: str) -> Structure:
     with engine.begin() as connection:
         upgrade(connection, revision)
         backup_mark.create(connection)
-        rows = connection.exec_driver_sql(OBJECTS).all()
-        objects = {(kind, name): _plain(sql) for kind, name, sql in rows}
+        made = {(kind, name): sql for kind, name, sql in objects(connection.exec_driver_sql)}
         columns = {
             name: list(connection.exec_driver_sql(COLUMNS, (name,)).scalars())
-            for kind, name in objects
+            for kind, name in made
             if kind == "table" and not name.startswith("sqlite_")
         }
     engine.dispose()
-    return Structure(objects, columns)
-
-
-@lru_cache(maxsize=256)
-def _plain(sql: object) -> str:
-    """A statement without what may differ between versions of its author: spaces and quotes."""
-    words = re.sub(r"\s+", " ", str(sql).replace('"', ""))
-    return re.sub(r" ?([(),]) ?", r"\1", words).strip()
+    return Structure(made, columns)

@@ -279,14 +279,14 @@ def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
 
 @keeps(
     "threat-model: the ledger is for its owner",
-    in_="client/ledger.py",
+    in_="sqlite_files/__init__.py",
     instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
     plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
 )
 @keeps(
     "threat-model: a ledger that others could read is closed to them",
-    in_="client/ledger.py",
-    instead_of="self.path.chmod(0o600)",
+    in_="sqlite_files/__init__.py",
+    instead_of="file.chmod(0o600)",
     plant="pass",
 )
 def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:

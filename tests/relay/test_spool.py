@@ -249,7 +249,7 @@ CREATE TABLE batches""",
 )
 @keeps(
     "threat-model: the spool is for its owner",
-    in_="relay/spool_file.py",
+    in_="sqlite_files/__init__.py",
     instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
     plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
 )

@@ -38,7 +38,7 @@ def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
 
 @keeps(
     "threat-model: the database is for its owner",
-    in_="curator/datastore/sqlite.py",
+    in_="sqlite_files/__init__.py",
     instead_of="not stat.S_IMODE(file.stat().st_mode) & OTHERS",
     plant="True",
 )

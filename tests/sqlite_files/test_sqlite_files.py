@@ -1,0 +1,62 @@
+"""Tests of what all SQLite files have in common; tests of the roles hold their promises."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from privet.sqlite_files import is_busy, objects, objects_of, set_pragmas, write_transaction
+
+TABLE = "CREATE TABLE kept (n INTEGER)"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "file")) as db:
+        db.execute(TABLE)
+        yield db
+
+
+def test_a_transaction_is_whole(db: sqlite3.Connection) -> None:
+    """What is raised in it undoes all of it, and the next one goes on."""
+
+    def failing() -> None:
+        with write_transaction(db):
+            db.execute("INSERT INTO kept VALUES (1)")
+            raise KeyError
+
+    set_pragmas(db)
+    with pytest.raises(KeyError):
+        failing()
+    with write_transaction(db) as same:
+        same.execute("INSERT INTO kept VALUES (2)")
+    assert db.execute("SELECT n FROM kept").fetchall() == [(2,)]
+
+
+def test_pragmas_wait_for_other_writers(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """For as long as they are told, also to change the file to a log, for which SQLite does not."""
+    with closing(sqlite3.connect(tmp_path / "file", check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError) as raised:
+            set_pragmas(db, "journal_mode = WAL", wait=0.0)
+        assert is_busy(raised.value)
+        ending = threading.Timer(0.05, other.execute, ["ROLLBACK"])
+        ending.start()
+        set_pragmas(db, "journal_mode = WAL", wait=60.0)
+        ending.join()
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_statements_are_compared_without_how_they_are_written(db: sqlite3.Connection) -> None:
+    """But for what ANALYZE makes, all that is no row counts."""
+    assert objects(db.execute) == objects_of(['CREATE TABLE  "kept"(n\nINTEGER )'])
+    db.execute("CREATE INDEX one ON kept (n)")
+    indexed = objects(db.execute)
+    db.execute("INSERT INTO kept VALUES (1)")
+    db.execute("ANALYZE")
+    assert objects(db.execute) == indexed == objects_of([TABLE, "CREATE INDEX one ON kept (n)"])
+    db.execute("CREATE TRIGGER no BEFORE DELETE ON kept BEGIN SELECT RAISE(IGNORE); END")
+    assert {(kind, name) for kind, name, _ in objects(db.execute) - indexed} == {("trigger", "no")}
