@@ -19,15 +19,17 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Partition
 
 from .core.amounts import thousands
-from .core.counts import QuestionCounts, facts_about
+from .core.counts import QuestionCounts, facts_about, without_label_question
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
+from .core.labels import kind_of
 from .core.model import Model, Value
-from .core.overall import contradicted, without_label_question
 from .core.public_data import Floats, PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
 from .drift.fit import DRIFT
-from .figures.clipping import unclipped
+from .figures.clipping import Clipping
+from .figures.compare import contradicted
+from .figures.figure import Reports
 from .figures.impossible import impossible
 from .figures.selection import selection_factor
 from .lpct.cart import cart
@@ -145,7 +147,9 @@ class Fitting:
         if self.estimator.one_question:
             _check_one_question(self.estimator, asked, self.parameters)
         clipped = asked[-1]
-        model = unclipped(self.estimate(questions), self.public, clipped)
+        model = self.estimate(questions)
+        if (clip := Clipping.of(self.public, clipped)) is not None:
+            model = clip.model(model, clipped.factor)
         if clipped is not questions[-1]:
             model = replace(model, n=sum(question.n for question in questions))
         facts = dict(model.facts)
@@ -199,7 +203,7 @@ class Fitting:
             return said
         against = [
             f"{names[place]} is {share.low:.2%} to {share.high:.2%}"
-            for place, share in contradicted(stated, about, alone)
+            for place, share in contradicted(stated, Reports(kind_of(self.label), about, alone))
         ]
         return f"{said}; by the reports {' and '.join(against)}" if against else said
 

@@ -9,7 +9,7 @@ from privet.learning.core.amounts import about, amount, tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.picture import cells_untold
-from privet.learning.figures.insight import Comparison
+from privet.learning.figures.compare import Comparison
 from privet.learning.figures.sentences import (
     asked,
     cells_in_words,

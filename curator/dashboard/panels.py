@@ -6,9 +6,9 @@ from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
+from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
-from privet.learning.figures.changes import Line
-from privet.learning.figures.insight import Comparison, tests_of
+from privet.learning.figures.compare import Comparison, Line
 from privet.learning.figures.sentences import figures_to_state
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
@@ -139,7 +139,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         rows.append(row)
     found = None if standing is None else standing.over_time
     ways, places = _ways(task, standing), _places(rows)
-    lines = () if found is None else found.lines[-tests_of(task.label) :]
+    lines = () if found is None else found.lines[kind_of(task.label).independent]
     in_cells = () if found is None else found.in_cells[:MOST_LISTED]
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
@@ -202,7 +202,7 @@ def _ways(task: Task, standing: PanelStanding | None) -> dict[int | None, Sequen
 
 def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
     """The figures of the latest wave that are worth a sentence; None without any."""
-    stated, is_share = lines[-tests_of(label) :], isinstance(label, Classes)
+    stated, is_share = lines[kind_of(label).independent], isinstance(label, Classes)
     if not stated:
         return None
     latest = [line.figures[-1] for line in stated]

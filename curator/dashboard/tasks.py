@@ -9,7 +9,7 @@ import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from privet.learning.core.amounts import TELLING, tells_nothing
-from privet.learning.figures.insight import Comparison
+from privet.learning.figures.compare import Comparison
 from privet.learning.figures.sentences import (
     asked,
     figures_to_state,

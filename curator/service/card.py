@@ -13,8 +13,8 @@ from privet.learning.core.escaping import markdown
 from privet.learning.core.looks import MEANING, Looks
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
+from privet.learning.figures.compare import insight, question_about
 from privet.learning.figures.impossible import impossible
-from privet.learning.figures.insight import insight, question_about
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.scores import known_scores
 from privet.protocol.features import Classes, Range

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.figures.insight import Comparison
+from privet.learning.figures.compare import Comparison
 
 from ..access.audit import Audit
 from ..access.signing import Signer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from privet.admin.results import Scope
 from privet.learning.core.trees import describe_path
-from privet.learning.figures.changes import OverTime, over_time
+from privet.learning.figures.compare import OverTime, over_time
 from privet.learning.figures.impossible import impossible
 from privet.learning.methods import DEFAULT_ESTIMATOR
 from privet.protocol.errors import InvalidRequest, TaskNotFound

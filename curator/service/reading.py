@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from privet.admin.results import Scope
 from privet.learning.core.amounts import TELLING
-from privet.learning.core.counts import public_counts
+from privet.learning.core.counts import public_counts, without_label_question
 from privet.learning.core.model import FittedModel, Model
-from privet.learning.core.overall import without_label_question
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.impossible import Impossible, impossible
-from privet.learning.figures.insight import (
+from privet.learning.figures.compare import (
     Comparison,
     Insight,
     insight,
@@ -26,6 +24,7 @@ from privet.learning.figures.insight import (
     overall_shares,
     question_about,
 )
+from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
     NodeShares,

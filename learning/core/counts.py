@@ -250,6 +250,21 @@ class QuestionCounts:
         return self.noise + sampling_covariance(self.plausible)
 
 
+def without_label_question(
+    questions: Sequence[QuestionCounts],
+) -> tuple[Sequence[QuestionCounts], QuestionCounts | None]:
+    """The questions but the one about the label alone, and that one, if there is one."""
+    if len(questions) == 2:
+        about, alone = questions
+        slots = about.mechanism.slots
+        if (
+            alone.partition.cells == 1 < about.partition.cells
+            and alone.mechanism.slots == slots > 1
+        ):
+            return [about], alone
+    return questions, None
+
+
 def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
     """Upper bound on the variance that rounding to levels adds to sum(weights * counts)."""
     return float(np.diff(weights)[:, 0] ** 2 @ rounding_of_cells(mechanism, counts))

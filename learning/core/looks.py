@@ -21,7 +21,7 @@ E is also an e-value (Vovk and Wang, 2021): that of independent evidence multipl
 at any stopping time (Wang and Ramdas, 2022, "e-BH").
 """
 
-from math import ceil, exp, log, log1p, sqrt
+from math import ceil, exp, log, log1p
 from statistics import NormalDist
 from typing import Literal
 
@@ -42,6 +42,9 @@ NARROWEST = 8.212
 """The x at which (1 + 1 / x) log((1 + x) / ``LEVEL``^2) is least."""
 SHARES = 101
 """Shares, from one estimate to the other, at which evidence against one in common is computed."""
+Pair = tuple[Floats | float, Floats | float]
+Progresses = tuple[float, float] | None
+"""The progress of two estimates; None if they are looked at once."""
 SMALLEST, SURE = 1e-12, 1e-9
 """Smallest share and count distinguished from 0; smallest standard error of a share."""
 
@@ -76,36 +79,55 @@ def reports_until(precision: float, planned: float | None) -> int:
     return ceil(exp(brentq(missing, start, end)))
 
 
-def critical_difference(
-    reported: float, public: float, tests: int, progress: float | None
-) -> float:
-    """The least difference of two estimates with these variances that one of ``tests`` finds.
+def critical_difference(variances: Pair, progress: Progresses, level: float) -> Floats:
+    """The least difference of two estimates with these ``variances`` whose p-value is ``level``.
 
-    By ``p_of_equal_means`` at ``progress``, or in one look if None.
+    By ``p_of_equal_means`` at the ``progress`` of both, or in one look if None.
     """
+    variance, cost = _together(variances, progress)
     if progress is None:
-        return -NormalDist().inv_cdf(LEVEL / tests / 2.0) * sqrt(reported + public)
-    now, end = NARROWEST * progress, NARROWEST
-    variance = reported * (1.0 + 1.0 / now) + public * (1.0 + 1.0 / end)
-    return sqrt(variance * (2.0 * log(tests / LEVEL) + log1p(now) + log1p(end)))
+        return np.asarray(-NormalDist().inv_cdf(level / 2.0) * np.sqrt(variance))
+    return np.asarray(np.sqrt(2.0 * variance * (cost - log(level))))
 
 
 def p_of_equal_means(
-    difference: Floats | float,
-    reported: Floats | float,
-    public: Floats | float,
-    progress: float,
+    difference: Floats | float, variances: Pair, progress: Progresses = None
 ) -> Floats:
-    """P-values, valid at every look, of estimates that differ by ``difference``.
+    """P-values of estimates with these ``variances`` that differ by ``difference``.
 
-    ``reported`` and ``public`` are their variances. Evidence against a mean in common is the
-    reports' times the public records', whose one look is the planned end; the mean at which it is
-    least counts.
+    At the ``progress`` of both they are valid at every look: evidence against a mean u in common is
+    the product of both, E(z_1, x_1) E(z_2, x_2), which is least where
+
+        log E = difference^2 / (2 (v_1 (1 + 1 / x_1) + v_2 (1 + 1 / x_2)))
+                - (log(1 + x_1) + log(1 + x_2)) / 2.
+
+    Public records have one look, at the planned end. If None, it is the normal p-value of one look.
     """
-    now, end = NARROWEST * progress, NARROWEST
-    variance = reported * (1.0 + 1.0 / now) + public * (1.0 + 1.0 / end)
-    least = difference**2 / (2.0 * np.maximum(variance, 1e-300))
-    return _p_value(least - (np.log1p(now) + np.log1p(end)) / 2.0)
+    variance, cost = _together(variances, progress)
+    if progress is None:
+        from scipy.special import ndtr  # slow to import
+
+        error = np.sqrt(np.maximum(variance, 1e-300))
+        return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
+    return _p_value(difference**2 / (2.0 * np.maximum(variance, 1e-300)) - cost)
+
+
+def of_both(progress: float | None, other: float | None = 1.0) -> Progresses:
+    """The progress of two estimates; that of public records is 1, the planned end."""
+    return None if progress is None or other is None else (progress, other)
+
+
+def widened(variance: Floats | float, progress: float | None) -> Floats | float:
+    """v (1 + 1 / x) of an estimate that is looked at often; v at one look."""
+    return variance if progress is None else variance * (1.0 + 1.0 / (NARROWEST * progress))
+
+
+def _together(variances: Pair, progress: Progresses) -> tuple[Floats | float, float]:
+    """The variance of a difference, and what looking often costs in log evidence."""
+    if progress is None:
+        return variances[0] + variances[1], 0.0
+    cost = sum(log1p(NARROWEST * each) for each in progress) / 2.0
+    return widened(variances[0], progress[0]) + widened(variances[1], progress[1]), cost
 
 
 def p_of_equal_shares(

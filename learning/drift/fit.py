@@ -14,10 +14,9 @@ import numpy as np
 
 from privet.protocol.features import Classes, Label
 
-from ..core.counts import QuestionCounts
+from ..core.counts import QuestionCounts, without_label_question
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
-from ..core.overall import without_label_question
 from ..core.public_data import Floats, PublicData
 from ..public_model.knowledge import Knowledge
 from .cell_learners import Learned, learn

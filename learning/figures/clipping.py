@@ -18,20 +18,25 @@ they could at one of these with the same mean.
 
 Where all may be clipped, m is the same for every shift that far or further: an end of an interval
 at c - B or c + B stands for the end of the label's range.
+
+``Clipping`` is all that others know of it: a figure, a test and a plan ask it how much wider.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import hypot, sqrt
 
 import numpy as np
 
-from privet.protocol.features import Range
-from privet.protocol.partition import Index
+from privet.protocol.label_scale import LabelScale
+from privet.protocol.partition import Index, Partition
 
-from ..core.counts import QuestionCounts
+from ..core.counts import Estimate, Interval, QuestionCounts
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.trees import locate
+from .joint import best, joint
 
 SHIFTS = 400
 """Shifts at which m is computed; between them it is interpolated."""
@@ -39,7 +44,11 @@ SPREADS = 0.5, 1.0, 2.0
 """Spreads of the holders' labels, in public spreads, at which intervals still hold."""
 AS_PUBLIC = SPREADS.index(1.0)
 CHANGES = 1000
-"""Changes up to the label's span at which ``moved_between_waves`` is computed for the least."""
+"""Changes up to the label's span at which ``BetweenWaves.moved`` is computed for the least."""
+NEARER = 1.6448536269514722
+"""Standard deviations by which noise moves a clipped mean further in one of ten collections."""
+AROUND = np.linspace(0.0, 2.0 * np.pi, 97)
+"""Places on the ellipse of two waves' clipped means, both means' furthest among them."""
 STEPS, TOLERANCE = 60, 1e-12
 """Most steps in which the shift of a cell is searched, and the error, in radii, that ends it."""
 STEP = 0.02
@@ -143,175 +152,384 @@ class InCells:
         return mean / len(self.u), square / len(self.u)
 
 
-def in_cells(
-    label: Range, public: PublicData, question: QuestionCounts, cells: Index
-) -> list[InCells]:
-    """The labels of ``cells``, at each of ``SPREADS``."""
-    scale, u = question.scale_of(label), _distances(label, public, question)
-    radius = scale.width / 2.0
-    centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + radius
-    ends = label.low - centres, label.high - centres
-    return [InCells.of(spread * u, *ends, radius) for spread in SPREADS]
+@dataclass(frozen=True, eq=False)
+class AgainstPublic:
+    """Differences from the public records as they show, beyond what another spread explains.
 
-
-def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Model:
-    """``model`` with interval ends replaced by the means whose clipped means they are.
-
-    Unchanged where nothing is clipped or labels were not reported relative to a centre.
+    Up or down, and if the holders' numbers spread as any of ``held`` does; ``clipped`` is the
+    public records' own clipped mean, or those of cells.
     """
-    if not isinstance(model.label, Range) or model.span is None or not len(public):
-        return model
-    ends = model.low[:, 0], model.low[:, 0], model.high[:, 0]
-    _, low, high = whole_means(
-        model.label, public, question, np.arange(len(model.low), dtype=np.int32), *ends
-    )
-    return replace(model, low=low[:, None], high=high[:, None])
+
+    spreads: Sequence[AtSpread]
+    held: Sequence[AtSpread]
+    clipped: Floats | float
+    radius: float
+
+    def unexplained(self, difference: Floats | float, _: object = None) -> Floats:
+        """The part of a ``difference`` of clipped means that no other spread explains."""
+        return np.asarray(difference - np.clip(difference, *self._explained))
+
+    @property
+    def _explained(self) -> tuple[Floats, Floats]:
+        """The least and most that other spreads with the same mean add."""
+        added = np.array([spread.clipped(self._mean) for spread in self.spreads]) - self.clipped
+        return np.minimum(added.min(axis=0), 0.0), np.maximum(added.max(axis=0), 0.0)
+
+    @property
+    def _mean(self) -> Floats:
+        return self.spreads[AS_PUBLIC].whole(self.clipped)
+
+    def moved(self, difference: float) -> float:
+        """The least by which clipped means differ that no other spread explains."""
+        ends = self._mean + np.array([-difference, difference])
+        moved = np.array([spread.clipped(ends) for spread in self.held]) - self.clipped
+        return float(np.abs(self.unexplained(moved)).min())
+
+    def least(self, moved: float) -> float | None:
+        """The least difference of which every greater one moves clipped means so far; None where
+        all might be clipped."""
+        below, above = self._explained
+        ends = np.array([self.clipped + below - moved, self.clipped + above + moved])
+        if all_clipped(np.abs(ends).max(), self.radius):
+            return None
+        return float(max(np.abs(spread.whole(ends) - self._mean).max() for spread in self.held))
 
 
-def whole_means(
-    label: Range,
-    public: PublicData,
-    question: QuestionCounts,
-    cells: Index,
-    clipped: Floats,
-    low: Floats,
-    high: Floats,
-) -> tuple[Floats, Floats, Floats]:
-    """The means behind ``clipped`` ones with intervals ``low`` to ``high``, and their intervals.
+@dataclass(frozen=True, eq=False)
+class BetweenWaves:
+    """Changes between waves as they show, whose numbers spread as any two of ``held`` do.
 
-    Each array has one entry for each of ``cells``.
+    ``clipped`` is the first wave's clipped mean, or those of cells, and ``span`` the label's.
     """
-    scale = question.scale_of(label)
-    centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
-    middle, means, ends = (low + high) / 2.0, [], []
-    for spread in in_cells(label, public, question, cells):
-        found = spread.whole(np.stack([clipped, low, middle, high]) - centres)
-        mean, least, at, most = np.clip(found + centres, label.low, label.high)
-        unsure = question.factor * spread.unsure(middle - centres)[1]
-        means.append(mean)
-        ends.append((at - np.hypot(at - least, unsure), at + np.hypot(most - at, unsure)))
-    least, most = np.clip(np.transpose(ends, (1, 0, 2)), label.low, label.high)
-    lowest, highest = np.minimum(low, least.min(axis=0)), np.maximum(high, most.max(axis=0))
+
+    spreads: Sequence[AtSpread]
+    held: Sequence[AtSpread]
+    clipped: Floats | float
+    radius: float
+    span: float
+
+    @property
+    def apart(self) -> Floats:
+        """The most that clipped means are apart of labels with one mean that spread differently,
+        where one of them is ``clipped``."""
+        return self._apart(self.clipped)
+
+    def _apart(self, clipped: Floats | float) -> Floats:
+        means = [spread.whole(clipped) for spread in self.spreads]
+        others = np.array([spread.clipped(mean) for mean in means for spread in self.spreads])
+        return np.asarray(np.abs(others - clipped).max(axis=0))
+
+    def unexplained(self, change: Floats | float, other: object) -> Floats:
+        """The part of a ``change`` to ``other``'s clipped means that no spreads explain."""
+        apart = np.maximum(self.apart, other.apart if isinstance(other, BetweenWaves) else 0.0)
+        return np.asarray(np.maximum(np.abs(change) - apart, 0.0))
+
+    def moved(self, difference: float) -> float:
+        """The least by which clipped means differ that no spreads explain, up or down."""
+        return float(self._moved(difference))
+
+    def _moved(self, difference: Floats | float) -> Floats:
+        ends = np.array(
+            [
+                spread.whole(self.clipped) + sign * difference
+                for spread in self.held
+                for sign in (-1, 1)
+            ]
+        )
+        moved = np.array([spread.clipped(ends) for spread in self.held])
+        apart = np.maximum(self.apart, self._apart(moved))
+        return np.asarray((np.abs(moved - self.clipped) - apart).min(axis=(0, 1)))
+
+    def least(self, moved: float) -> float | None:
+        """The least change of which every greater one, up to the span, shows so far; None where
+        none does."""
+        changes = np.linspace(0.0, self.span, CHANGES)
+        shown = self._moved(changes)
+        last = int(np.flatnonzero(shown < moved).max(initial=0))
+        if last == len(changes) - 1:
+            return None
+        return float(np.interp(moved, shown[last : last + 2], changes[last : last + 2]))
+
+    def only(self, at: tuple[int, int]) -> "BetweenWaves":
+        """The same of one of many figures."""
+        return replace(self, clipped=float(np.asarray(self.clipped)[at]))
+
+    def ends(
+        self, other: "BetweenWaves", halves: tuple[Floats | float, Floats | float], sign: float
+    ) -> tuple[float, float]:
+        """The least and most by which means changed from ``other`` to this, up if ``sign`` is 1.
+
+        At all pairs of clipped means that are no further from the reported ones than an ellipse
+        with these ``halves``, of the other's and of this.
+        """
+        before, after = halves
+        means = other.means_about(before * np.cos(AROUND))
+        with np.errstate(invalid="ignore"):
+            changes = sign * (self.means_about(after * np.sin(AROUND)) - means[:, None])
+        if np.isnan(changes).any():  # both may be anything on one side
+            return -np.inf, np.inf
+        return float(changes.min()), float(changes.max())
+
+    def means_about(self, by: Floats) -> Floats:
+        """The means of labels at each of the spreads, ``(spreads, len(by))``, whose clipped ones
+        are ``by`` further than this; infinite where labels may all be clipped."""
+        at = self.clipped + by
+        means = np.array([spread.whole(at) for spread in self.spreads])
+        return np.where(all_clipped(np.abs(at), self.radius), np.sign(at) * np.inf, means)
+
+
+@dataclass(frozen=True)
+class SpreadLoss:
+    """The part of labels' mean that a clipped one ``lost``, at one spread.
+
+    An error of the clipped mean counts ``slope`` times, and ``error`` is the variance that the
+    public rows' own adds.
+    """
+
+    lost: float
+    slope: float
+    error: float
+
+    def variance(self, clipped: float) -> float:
+        """The mean's variance by that of the clipped one."""
+        return self.slope**2 * clipped + self.error
+
+
+@dataclass(frozen=True)
+class Unclipping:
+    """The change of a clipped mean into the mean of labels, at each of ``SPREADS``.
+
+    Clipped means are within ``radius`` of the ``middle``, and means within ``bounds``.
+    """
+
+    spreads: tuple[SpreadLoss, ...]
+    middle: float
+    radius: float
+    bounds: tuple[float, float]
+
+    def mean(
+        self, clipped: Estimate, holders: float = 0.0, alone: QuestionCounts | None = None
+    ) -> Interval:
+        """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
+
+        Joined with that of holders asked for the label ``alone``, whose numbers are not clipped.
+        The interval reaches to that at each of ``SPREADS``; where clipping took much, noise and
+        the public rows' own error weigh more, and where it may have taken all, an end is the
+        label's.
+        """
+        low, high = self.bounds
+        around = clipped.interval(-np.inf, np.inf)
+        below = bool(all_clipped(self.middle - around.low, self.radius))
+        above = bool(all_clipped(around.high - self.middle, self.radius))
+        means = [
+            Estimate(clipped.value + of.lost, of.variance(clipped.variance), clipped.factor)
+            for of in self.spreads
+        ]
+        if alone is not None and alone.n:
+            error = max(self.reach(clipped.variance, clipped.factor)) / clipped.factor
+            if below or above:  # which says nothing of the mean
+                error = 1e6 * (high - low)
+            rest = replace(means[AS_PUBLIC], variance=error**2)
+            how = joint(rest, holders, alone, np.array(self.bounds))
+            means = [how.of(mean) for mean in means]
+            below = above = False
+        found = [mean.interval(low, high) for mean in means]
+        return Interval(
+            found[AS_PUBLIC].value,
+            low if below else min(each.low for each in found),
+            high if above else max(each.high for each in found),
+        )
+
+    def reach(self, clipped: float, factor: float) -> tuple[float, float]:
+        """The distances down and up from the mean at the public spread to the ends of an interval
+        of ``factor`` standard errors to each side, by the ``clipped`` mean's variance."""
+        return reach([(of.lost, of.variance(clipped)) for of in self.spreads], factor)
+
+
+def reach(means: Sequence[tuple[float, float]], factor: float) -> tuple[float, float]:
+    """The distances down and up from the mean at the public spread to the ends of intervals of
+    means with variances, one at each spread."""
+    public, _ = means[AS_PUBLIC]
     return (
-        means[AS_PUBLIC],
-        np.where(all_clipped(centres - low, scale.width), label.low, lowest),
-        np.where(all_clipped(high - centres, scale.width), label.high, highest),
+        max(public - mean + factor * sqrt(variance) for mean, variance in means),
+        max(mean - public + factor * sqrt(variance) for mean, variance in means),
     )
 
 
-def all_clipped(distance: Floats | float, width: float) -> Floats:
+@dataclass(frozen=True)
+class Hidden:
+    """The part of an overall interval that no number of reports narrows.
+
+    ``room`` is how far a clipped mean is from where all may be clipped. Of those who answer the
+    label ``alone`` are the variances of their mean, times the number of reports, and of one of
+    them, and their part.
+    """
+
+    unclipping: Unclipping
+    room: float
+    alone: tuple[float, float, float] | None = None
+
+    def noisier(self, times: float) -> "Hidden":
+        """The same with so many times the noise of those who answer the label alone."""
+        if self.alone is None:
+            return self
+        return replace(self, alone=(times * self.alone[0], *self.alone[1:]))
+
+    def half_width(
+        self, variance: float, reports: float, factor: float, *, longer: bool = False
+    ) -> float:
+        """After ``reports``, by the clipped mean's ``variance``; of an interval of ``factor``
+        standard deviations to each side half, or the ``longer`` side."""
+        of, (low, high) = self.unclipping, self.unclipping.bounds
+        nothing = (factor + NEARER) * sqrt(variance) >= self.room
+        means, u, of_alone = [(each.lost, each.variance(variance)) for each in of.spreads], 0.0, 0.0
+        if self.alone is None and nothing:
+            return high - low
+        if self.alone is not None:
+            noise, one, part = self.alone
+            error = max(reach(means, factor)) / factor
+            of_rest = (1e6 * (high - low) if nothing else error) ** 2
+            u, least = best(noise / reports, of_rest, part, one / reports)
+            of_alone = least - (1.0 - u) ** 2 * of_rest
+        both = [((1.0 - u) * lost, of_alone + (1.0 - u) ** 2 * of) for lost, of in means]
+        sides = reach(both, factor)
+        return max(sides) if longer else sum(sides) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class CellUnclippings:
+    """The changes of every cell's clipped mean, as in ``SpreadLoss``, ``(SPREADS, cells)``.
+
+    ``errors`` are standard errors, and those of all cells are in common.
+    """
+
+    lost: Floats
+    slopes: Floats
+    errors: Floats
+    middle: Floats
+    radius: float
+    bounds: tuple[float, float]
+
+    def of(self, mass: Floats) -> Unclipping:
+        """The change of the mean of holders of a ``mass``, ``(cells,)``, up to a factor."""
+        weights = mass / mass.sum()
+        means = np.stack([self.lost, self.slopes, self.errors], axis=1) @ weights
+        spreads = [SpreadLoss(lost, slope, error**2) for lost, slope, error in means.tolist()]
+        middle = float(weights @ self.middle)
+        return Unclipping(tuple(spreads), middle, self.radius, self.bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """All that clipping hides of the numbers that were reported on a ``scale`` around centres of a
+    ``tree``'s cells, by the ``public`` records."""
+
+    scale: LabelScale
+    tree: Partition
+    public: PublicData
+
+    @classmethod
+    def of(cls, public: PublicData, question: QuestionCounts) -> "Clipping | None":
+        """That of a question's reports; None if they hide nothing: classes, a whole range."""
+        if not question.centred or question.scale is None or not len(public):
+            return None
+        return cls(question.scale, question.partition, public)
+
+    @property
+    def radius(self) -> float:
+        """The distance from its centre at which a number is clipped."""
+        return self.scale.width / 2.0
+
+    @property
+    def middles(self) -> Floats:
+        """The cells' centres, ``(cells,)``."""
+        return np.broadcast_to(self.scale.low + self.radius, self.tree.cells)
+
+    @cached_property
+    def u(self) -> Floats:
+        """The public labels' distances from their centres, in ascending order."""
+        cells = locate(self.tree, self.public.X)
+        y = np.clip(self.public.y, *self.scale.label.bounds)
+        return np.asarray(np.sort(y - self.scale.low[cells] - self.radius))
+
+    @cached_property
+    def spreads(self) -> list[AtSpread]:
+        """The effect of clipping on the public distances, at each of ``SPREADS``."""
+        return self.further(1.0)
+
+    def further(self, times: float) -> list[AtSpread]:
+        """The same of distances so many times as far."""
+        return [_at_spread(spread * (times * self.u), self.radius) for spread in SPREADS]
+
+    @property
+    def public_mean(self) -> float:
+        """The mean distance of the public labels from their centres, as it is when clipped."""
+        return float(self.spreads[AS_PUBLIC].clipped(float(self.u.mean())))
+
+    def against(self, clipped: Floats | float, held: Sequence[AtSpread] = ()) -> AgainstPublic:
+        """Differences from public records whose clipped mean distance is ``clipped``, of holders
+        who spread as any of ``held``, by default as public records may."""
+        return AgainstPublic(self.spreads, held or self.spreads, clipped, self.radius)
+
+    def between(self, clipped: Floats | float, held: Sequence[AtSpread] = ()) -> BetweenWaves:
+        """Changes from, or to, a wave whose clipped mean distance is ``clipped``."""
+        span = self.scale.label.span
+        return BetweenWaves(self.spreads, held or self.spreads, clipped, self.radius, span)
+
+    def at(self, values: Floats) -> CellUnclippings:
+        """The changes of the clipped means of cells whose labels lie about ``values``."""
+        middle = self.middles
+        r, spreads = values - middle, self._in_cells(np.arange(len(values), dtype=np.int32))
+        slopes, errors = np.transpose([spread.unsure(r) for spread in spreads], (1, 0, 2))
+        lost = np.array([spread.whole(r) - r for spread in spreads])
+        bounds = self.scale.label.bounds
+        return CellUnclippings(lost, slopes, errors, middle, self.radius, bounds)
+
+    def cells(self, cells: Index, rows: Floats, factor: float) -> Floats:
+        """The means behind clipped ones, and their intervals of ``factor`` standard errors to each
+        side; ``rows`` have the clipped means, the low and the high ends, ``(3, cells)``."""
+        clipped, low, high = rows
+        (least_of_all, most_of_all), centres = self.scale.label.bounds, self.middles[cells]
+        middle, means, ends = (low + high) / 2.0, [], []
+        for spread in self._in_cells(cells):
+            found = spread.whole(np.stack([clipped, low, middle, high]) - centres)
+            mean, least, at, most = np.clip(found + centres, least_of_all, most_of_all)
+            unsure = factor * spread.unsure(middle - centres)[1]
+            means.append(mean)
+            ends.append((at - np.hypot(at - least, unsure), at + np.hypot(most - at, unsure)))
+        least, most = np.clip(np.transpose(ends, (1, 0, 2)), least_of_all, most_of_all)
+        lowest, highest = np.minimum(low, least.min(axis=0)), np.maximum(high, most.max(axis=0))
+        lowest = np.where(all_clipped(centres - low, self.radius), least_of_all, lowest)
+        highest = np.where(all_clipped(high - centres, self.radius), most_of_all, highest)
+        return np.stack([means[AS_PUBLIC], lowest, highest])
+
+    def model(self, model: Model, factor: float) -> Model:
+        """``model`` with interval ends replaced by the means whose clipped means they are."""
+        cells = np.arange(len(model.low), dtype=np.int32)
+        ends = np.stack([model.low[:, 0], model.low[:, 0], model.high[:, 0]])
+        _, low, high = self.cells(cells, ends, factor)
+        return replace(model, low=low[:, None], high=high[:, None])
+
+    def _in_cells(self, cells: Index) -> list[InCells]:
+        """The labels of ``cells``, at each of ``SPREADS``."""
+        centres = self.middles[cells]
+        ends = self.scale.label.low - centres, self.scale.label.high - centres
+        return [InCells.of(spread * self.u, *ends, self.radius) for spread in SPREADS]
+
+
+def all_clipped(distance: Floats | float, radius: float) -> Floats:
     """True if a mean that far from its centre may be that of labels that were all clipped."""
-    return np.asarray(distance >= width / 2.0 * (1.0 - 1e-9))
+    return np.asarray(distance >= radius * (1.0 - 1e-9))
 
 
-def beyond_spreads(
-    at_spreads: Sequence[AtSpread], clipped: Floats | float, difference: Floats | float
-) -> Floats:
-    """The part of a ``difference`` from ``clipped`` public means that no other spread explains."""
-    return np.asarray(difference - np.clip(difference, *_of_spreads(at_spreads, clipped)))
-
-
-def seen_at_any_spread(
-    at_spreads: Sequence[AtSpread],
-    clipped: float,
-    least: float,
-    radius: float,
-    held: Sequence[AtSpread] | None = None,
-) -> float | None:
-    """The least difference of means of which every greater one moves clipped means by ``least``
-    ``beyond_spreads``, at each of these, or if holders' numbers have those ``held``; None where all
-    might be clipped before."""
-    below, above = _of_spreads(at_spreads, clipped)
-    ends = np.array([clipped + below - least, clipped + above + least])
-    if all_clipped(np.abs(ends).max(), 2.0 * radius):
-        return None
-    mean = at_spreads[AS_PUBLIC].whole(clipped)
-    return float(max(np.abs(spread.whole(ends) - mean).max() for spread in held or at_spreads))
-
-
-def moved_at_any_spread(
-    at_spreads: Sequence[AtSpread],
-    clipped: float,
-    difference: float,
-    held: Sequence[AtSpread] | None = None,
-) -> float:
-    """The least by which clipped means differ ``beyond_spreads`` where means differ that much, up
-    or down, at each of these, or if holders' numbers have those ``held``."""
-    mean = at_spreads[AS_PUBLIC].whole(clipped)
-    ends = mean + np.array([-difference, difference])
-    moved = np.array([spread.clipped(ends) for spread in held or at_spreads]) - clipped
-    return float(np.abs(beyond_spreads(at_spreads, clipped, moved)).min())
-
-
-def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> Floats:
-    """The most that clipped means are apart of labels with one mean that spread differently, where
-    one of them is ``clipped``."""
-    means = [spread.whole(clipped) for spread in at_spreads]
-    others = np.array([spread.clipped(mean) for mean in means for spread in at_spreads])
-    return np.asarray(np.abs(others - clipped).max(axis=0))
-
-
-def moved_between_waves(
-    at_spreads: Sequence[AtSpread],
-    clipped: float,
-    change: Floats | float,
-    held: Sequence[AtSpread] | None = None,
-) -> Floats:
-    """The least by which clipped means differ beyond ``apart_by_spread`` where means change that
-    much from one whose clipped one is ``clipped``, up or down, at any two of these, or of those
-    ``held``."""
-    of_holders = held or at_spreads
-    ends = np.array(
-        [spread.whole(clipped) + sign * change for spread in of_holders for sign in (-1.0, 1.0)]
+def wider(interval: Interval, half: float, bounds: tuple[float, float]) -> Interval:
+    """An ``interval`` to which an independent error of ± ``half`` is added, within ``bounds``."""
+    value, (low, high) = interval.value, bounds
+    return Interval(
+        value,
+        max(value - hypot(value - interval.low, half), low),
+        min(value + hypot(interval.high - value, half), high),
     )
-    moved = np.array([spread.clipped(ends) for spread in of_holders])
-    apart = np.maximum(apart_by_spread(at_spreads, clipped), apart_by_spread(at_spreads, moved))
-    return np.asarray((np.abs(moved - clipped) - apart).min(axis=(0, 1)))
-
-
-def seen_between_waves(
-    at_spreads: Sequence[AtSpread],
-    clipped: float,
-    least: float,
-    span: float,
-    held: Sequence[AtSpread] | None = None,
-) -> float | None:
-    """The least change of which every greater one, up to ``span``, is ``moved_between_waves`` by
-    ``least``; None where none is."""
-    changes = np.linspace(0.0, span, CHANGES)
-    moved = moved_between_waves(at_spreads, clipped, changes, held)
-    last = int(np.flatnonzero(moved < least).max(initial=0))
-    if last == len(changes) - 1:
-        return None
-    return float(np.interp(least, moved[last : last + 2], changes[last : last + 2]))
-
-
-def _of_spreads(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> tuple[Floats, Floats]:
-    """The least and most that other spreads with the same mean add to a ``clipped`` public one."""
-    mean = at_spreads[AS_PUBLIC].whole(clipped)
-    added = np.array([spread.clipped(mean) for spread in at_spreads]) - clipped
-    return np.minimum(added.min(axis=0), 0.0), np.maximum(added.max(axis=0), 0.0)
-
-
-def public_distances(
-    label: Range, public: PublicData, question: QuestionCounts
-) -> tuple[Floats, list[AtSpread]]:
-    """The public labels' distances u from their centres, ``(rows,)``, at least one, and how
-    clipping changes their mean at each of ``SPREADS``."""
-    u, radius = _distances(label, public, question), question.scale_of(label).width / 2.0
-    return u, spread_about(u, radius)
-
-
-def spread_about(u: Floats, radius: float) -> list[AtSpread]:
-    """The effect of clipping distances ``u``, at each of ``SPREADS``."""
-    return [_at_spread(spread * u, radius) for spread in SPREADS]
-
-
-def _distances(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
-    """The public labels' distances from their centres, in ascending order."""
-    scale, cells = question.scale_of(label), locate(question.partition, public.X)
-    y = np.clip(public.y, label.low, label.high)
-    return np.asarray(np.sort(y - scale.low[cells] - scale.width / 2.0))
 
 
 def _at_spread(u: Floats, radius: float) -> AtSpread:

@@ -1,43 +1,25 @@
-"""The reported shares below one node of a tree, beside the public records there.
-
-With the weights w = 1 in the node's cells and W = sum w V / n its reported mass, the share of slot
-s below the node is p = W_s / W, where W_s counts only s. To first order
-
-    Var p = Var(W_s - p W) / W^2,
-
-where p is held fixed on the right: the noise of all cells together, with their covariances.
-"""
+"""The reported shares below a node of a tree, or in a cell, beside the public records there."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.features import Classes, Label, Range
+from privet.protocol.features import Label
 
 from ..core.amounts import tells_nothing
 from ..core.contrasts import contrast_variance
-from ..core.counts import (
-    Estimate,
-    Interval,
-    QuestionCounts,
-    public_counts,
-    rounding_of_cells,
-)
+from ..core.counts import Estimate, Interval, QuestionCounts, public_counts, rounding_of_cells
+from ..core.labels import kind_of
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import ancestors, node_depth
+from .clipping import Clipping
+from .figure import Reports, mass_of, on_simplex
 from .impossible import impossible
-from .insight import (
-    figure_weights,
-    on_simplex,
-    unclipped_by,
-    unclipped_mean,
-    unclippings,
-)
 from .power import smoothed_shares
-from .precision import Precision, allowing_for_clipping
+from .precision import Precision, hidden_in_cells
 
 
 @dataclass(frozen=True)
@@ -68,50 +50,48 @@ def node_shares(
     The interval of a share is all that is possible where the mass is not distinguished from zero,
     and where reports cannot all be honest.
     """
-    tree = question.partition
-    below = ancestors(tree, int(node_depth(tree)[node])) == node  # of each cell
-    inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
-    public_by_cell = public_counts(label, public, tree)
+    kind, below = kind_of(label), below_node(question, node)
+    inside, false = below.astype(np.float64), impossible([question]) is not None
+    public_by_cell = public_counts(label, public, question.partition)
     records = public_by_cell[below].sum()
-    mass = question.mean(inside)
-    false = impossible([question]) is not None
-    reported_mass = mass.interval(0.0, 1.0)
-    if false:
-        reported_mass = replace(reported_mass, low=0.0, high=1.0)
-    share = Share("", reported_mass, float(records / public_by_cell.sum()))
-    least, most = label.bounds
-    weights = dict(figure_weights(label, question))
-    if false or mass.value <= mass.factor * np.sqrt(mass.variance):
-        middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0
-        reported = [Interval(middle, least, most)] * len(weights)
+    mass = _mass(question, inside, false=false)
+    share = Share("", mass, float(records / public_by_cell.sum()))
+    figures = None if false else Reports(kind, question).within(inside)
+    if figures is None:
+        reported = [Interval(kind.middle, *kind.bounds)] * len(kind.names)
+    elif kind.is_share:
+        reported = on_simplex(figures)
+    elif (clip := Clipping.of(public, question)) is None:
+        reported = [figures[0].interval()]
     else:
-        ratios = [_ratio(question, mass, inside, of_figure) for of_figure in weights.values()]
-        if isinstance(label, Classes):
-            reported = on_simplex(ratios)
-        else:
-            holders, values = question.plausible.sum(axis=1) * below, model.values[:, 0]
-            reported = [unclipped_mean(label, public, question, values, ratios[0], holders)]
-    rows = []
-    for slot, name in enumerate(weights):
-        expected = None
-        if records and isinstance(label, Classes):
-            expected = float(public_by_cell[below, slot].sum() / records)
-        elif records:
-            expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
-        rows.append(Share(name, reported[slot], expected))
+        of_cells = clip.at(model.values[:, 0]).of(question.plausible.sum(axis=1) * below)
+        reported = [of_cells.mean(figures[0].estimate)]
+    expected: list[float | None] = [None] * len(kind.names)
+    if records:
+        there = public_by_cell[below].sum(axis=0) / records
+        expected = list((kind.ends @ there).tolist())
+    rows = map(Share, kind.names, reported, expected)
     return NodeShares(share, tuple(rows))
 
 
 def node_masses(question: QuestionCounts) -> list[tuple[float, float]]:
     """The 95 % interval of the part of the holders below each node, as ``node_shares`` has it."""
-    tree, found = question.partition, []
-    false, depths = impossible([question]) is not None, node_depth(question.partition)
-    for node, depth in enumerate(depths.tolist()):
-        below = ancestors(tree, int(depth)) == node
-        inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
-        mass = question.mean(inside).interval(0.0, 1.0)
-        found.append((0.0, 1.0) if false else (mass.low, mass.high))
-    return found
+    false, nodes = impossible([question]) is not None, range(question.partition.nodes)
+    below = (below_node(question, node).astype(np.float64) for node in nodes)
+    found = [_mass(question, inside, false=false) for inside in below]
+    return [(mass.low, mass.high) for mass in found]
+
+
+def below_node(question: QuestionCounts, node: int) -> NDArray[np.bool_]:
+    """True for the cells below a node, ``(cells,)``."""
+    tree = question.partition
+    return np.asarray(ancestors(tree, int(node_depth(tree)[node])) == node)
+
+
+def _mass(question: QuestionCounts, inside: Floats, *, false: bool) -> Interval:
+    """The part of the holders in the cells that are ``inside``; anything of ``false`` reports."""
+    mass = mass_of(question, inside).interval()
+    return replace(mass, low=0.0, high=1.0) if false else mass
 
 
 def reports_for_cells(
@@ -133,17 +113,17 @@ def reports_for_cells(
     t = smoothed_shares(records)
     mass = records.sum(axis=1, keepdims=True) + 1.0
     mass *= question.holders / mass.sum()
-    variance = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
-    if isinstance(label, Range):
+    kind, variance = kind_of(label), contrast_variance(question.noise, t)
+    variance = np.maximum(variance, 0.0) / mass**2
+    if not kind.is_share:
         variance += t * (1.0 - t) / mass  # rounding varies as a sample does
-        variance *= question.scale_of(label).width ** 2
-    widest = variance.max(axis=1)
+    widest = kind.of_shares(question, t)[1] ** 2 * variance.max(axis=1)
     places = np.arange(len(mass)) if cells is None else np.flatnonzero(cells)
     middle = int(places[np.argsort(widest[places])[(len(places) - 1) // 2]])
     precision = Precision(question.n * float(widest[middle]), label.span)
-    if isinstance(label, Range) and question.centred:
+    if (clip := Clipping.of(public, question)) is not None:
         of_cell = (np.arange(len(mass)) == middle).astype(np.float64)
-        precision = allowing_for_clipping(precision, label, public, question, of_cell)
+        precision = replace(precision, hidden=hidden_in_cells(clip, question, of_cell))
     return precision.reports(half_width * label.span, question.planned)
 
 
@@ -162,7 +142,8 @@ def untold_cells(
     shares = question.counts / size[:, None]
     furthest = np.maximum(shares, 0.0) + np.maximum(1.0 - shares, 0.0)
     variance = contrast_variance(question.noise, shares) + of_step * furthest**2
-    if isinstance(label, Classes):
+    kind = kind_of(label)
+    if kind.is_share:
         half = question.factor * np.sqrt(np.maximum(variance, 0.0)) / size[:, None]
         inside, points = np.clip(shares, 0.0, 1.0), project_on_simplex(shares)
         low, high = np.minimum(points, inside - half), np.maximum(points, inside + half)
@@ -170,23 +151,15 @@ def untold_cells(
     of_sums = variance[:, 1]
     if question.scale is not None:
         of_sums = of_sums + rounding_of_cells(question.mechanism, question.plausible)
-    scale = question.scale_of(label)
-    values = scale.low + scale.width * shares[:, 1]
-    errors = (scale.width / size) ** 2 * np.maximum(of_sums, 0.0)
-    changes = unclippings(label, public, question, model.values[:, 0]) if question.centred else None
+    values, width = kind.of_shares(question, shares)
+    errors = (width / size) ** 2 * np.maximum(of_sums, 0.0)
+    clip = Clipping.of(public, question)
+    changes = None if clip is None else clip.at(model.values[:, 0])
     untold = np.array(unseen)
     for cell in np.flatnonzero(~unseen).tolist():
-        clipped = Estimate(float(values[cell]), float(errors[cell]), question.factor)
-        of_cell = clipped.interval(label.low, label.high)
+        reported = Estimate(float(values[cell, 0]), float(errors[cell]), question.factor)
+        of_cell = reported.interval(*kind.bounds)
         if changes is not None:
-            this = (np.arange(len(mass)) == cell).astype(np.float64)
-            of_cell = unclipped_by(changes.of(this), label, clipped, question.holders)
-        untold[cell] = tells_nothing(of_cell.low, of_cell.high, label.low, label.high)
+            of_cell = changes.of((np.arange(len(mass)) == cell).astype(np.float64)).mean(reported)
+        untold[cell] = tells_nothing(of_cell.low, of_cell.high, *kind.bounds)
     return untold
-
-
-def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:
-    """The weights' mean below the node, over the mass there."""
-    value = question.mean(inside * weights).value / mass.value
-    contrast = question.mean(inside * (weights - value))
-    return Estimate(value, contrast.variance / mass.value**2, mass.factor)

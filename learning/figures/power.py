@@ -11,25 +11,25 @@ the probability ``POWER`` beside every list without differences, and a plan (``p
 says it for the reports to expect.
 
 Shares of classes are tested by the binomial law of the public count, averaged over what reports
-leave open (``share_p``), and means by a normal law (``mean_p``). Numbers that are clipped around
-centres show less of a difference (``Clipping``).
+leave open (``share_p``), and means by a normal law (``looks.p_of_equal_means``). Numbers that are
+clipped around centres show less of a difference (``Hiding``).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from privet.protocol.features import Classes, Label
 from privet.protocol.label_scale import LabelScale
 
 from ..core.contrasts import contrast_variance, moments
-from ..core.looks import LEVEL, critical_difference, p_of_equal_means, p_of_equal_shares
+from ..core.labels import ClassLabel, NumberLabel
+from ..core.looks import LEVEL, Progresses, critical_difference, of_both, p_of_equal_shares
 from ..core.public_data import Floats
-from .clipping import AtSpread, moved_at_any_spread, seen_at_any_spread
 
 POWER = 0.8
 ERRORS_BELOW = 0.8416212335729143
@@ -45,66 +45,73 @@ NODES = np.linspace(-6.0, 6.0, 97)
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 
 
-@dataclass(frozen=True, eq=False)
-class Clipping:
-    """Differences of means as they show where numbers are clipped around centres.
-
-    Up or down, and if the holders' numbers spread as any of ``held`` does, beyond what any of the
-    public ``at_spreads`` explains; ``clipped`` is the public records' own clipped mean.
-    """
-
-    at_spreads: Sequence[AtSpread]
-    held: Sequence[AtSpread]
-    clipped: float
-    radius: float
+class Hiding(Protocol):
+    """How much of a difference of means shows where numbers are clipped (``clipping``)."""
 
     def moved(self, difference: float) -> float:
         """The least by which clipped means differ that no other spread explains."""
-        return moved_at_any_spread(self.at_spreads, self.clipped, difference, self.held)
 
     def least(self, moved: float) -> float | None:
         """The least difference that moves clipped means so far; None where all might be clipped."""
-        return seen_at_any_spread(self.at_spreads, self.clipped, moved, self.radius, self.held)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of means to detect, with the variances of both estimates.
+    """A difference of two estimates to detect by the normal law, with the ``variances`` of both.
 
-    It is one of ``tests``, and ``largest`` is the greatest that there can be: from the public
-    figure to the farther end of all that is possible. The test is at ``progress``, or in one look
-    if that is None.
+    It is one of ``tests``, and ``largest`` is the greatest that there can be. The test is at the
+    ``progress`` of both, or in one look if that is None. The second estimate is ``given``, as
+    public records are, or varies from one collection to the next, as an earlier wave does.
     """
 
-    reported: float
-    public: float
+    variances: tuple[float, float]
     tests: int
     largest: float
-    progress: float | None
-    clipping: Clipping | None = None
+    progress: Progresses
+    hiding: Hiding | None = None
+    given: bool = True
+
+    @classmethod
+    def there(
+        cls,
+        variances: Callable[[float], tuple[float, float]],
+        tests: int,
+        largest: float,
+        progress: Progresses,
+        hiding: Hiding | None = None,
+        *,
+        given: bool = True,
+    ) -> "Difference":
+        """With the variances where holders are who differ by the least that is detected, as these
+        depend on each other: ``variances`` gives those at a difference."""
+        least = 0.0
+        for _ in range(ROUNDS):
+            found = cls(variances(least), tests, largest, progress, hiding, given)
+            least = found.critical + ERRORS_BELOW * found.error
+        return found
 
     @property
     def error(self) -> float:
-        """The standard deviation of the estimated difference, stated the public records."""
-        return sqrt(self.reported)
+        """The standard deviation of the estimated difference, stated what is ``given``."""
+        return sqrt(self.variances[0] if self.given else sum(self.variances))
 
     @cached_property
     def critical(self) -> float:
         """The least estimated difference that is detected."""
-        return critical_difference(self.reported, self.public, self.tests, self.progress)
+        return float(critical_difference(self.variances, self.progress, LEVEL / self.tests))
 
     def power(self, delta: float) -> float:
         """The probability of detecting a difference of ``delta``."""
         from scipy.special import ndtr  # slow to import
 
-        moved = delta if self.clipping is None else self.clipping.moved(delta)
+        moved = delta if self.hiding is None else self.hiding.moved(delta)
         return float(ndtr((moved - self.critical) / self.error))
 
     def smallest(self, power: float = POWER) -> float | None:
         """The difference that is detected with probability ``power``; None above ``largest``."""
         delta: float | None = self.critical + errors_below(power) * self.error
-        if self.clipping is not None:
-            delta = self.clipping.least(delta)  # type: ignore[arg-type]
+        if self.hiding is not None and delta is not None:
+            delta = self.hiding.least(delta)
         return delta if delta is not None and delta < self.largest else None
 
 
@@ -205,25 +212,23 @@ class ShareDifference:
 
 
 def in_a_cell(
-    label: Label,
+    kind: ClassLabel | NumberLabel,
     noise: Floats,
     holders: Floats,
     public_by_cell: Floats,
     selection: float,
     scale: LabelScale | None,
     progress: float | None,
-    at_spreads: Sequence[AtSpread] = (),
-    held: Sequence[AtSpread] = (),
+    hiding: Callable[[float], Hiding] | None = None,
 ) -> Difference | ShareDifference:
     """The difference to detect in the median cell, as one of all cells' masses and labels.
 
     That is the cell of which the least difference is the median, of at most ``CELLS`` cells, from
     the least noisy one to the noisiest. ``noise`` is the covariance of counts of a cell's slots,
     ``(cells, slots, slots)``, of so many ``holders`` and public records, and numbers are on the
-    ``scale``. Where they are clipped around centres, holders may spread as any of ``held``, by
-    default as any of ``at_spreads``.
+    ``scale``; ``hiding`` is that of a clipped public mean, if numbers are clipped around centres.
     """
-    tests = len(public_by_cell) * (1 + (label.slots if isinstance(label, Classes) else 1))
+    tests = len(public_by_cell) * (1 + len(kind.names))
     rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
     holders, spread = np.maximum(holders, 1.0), q * (1.0 - q)
     of_contrast = np.maximum(contrast_variance(noise, q), 0.0) / holders[:, None] ** 2
@@ -239,22 +244,20 @@ def in_a_cell(
         if scale is None:
             hits = float(public_by_cell[cell, slot])
             return ShareDifference(hits, m, by_share, n, tests, progress, selection)
-        mean, width, least = float(q[cell, 1]), scale.width, 0.0
-        low, high = label.bounds
+        mean, width = float(q[cell, 1]), scale.width
+        low, high = kind.bounds
         value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
-        clipping = None
-        if at_spreads:
-            clipping = Clipping(at_spreads, held or at_spreads, width * (mean - 0.5), width / 2.0)
-        found = Difference(0.0, 0.0, tests, max(value - low, high - value), progress, clipping)
-        for _ in range(ROUNDS):  # variances depend on where the mean is
-            ends = np.clip(mean + np.array([-least, least]) / width, 0.0, 1.0)
+
+        def variances(difference: float) -> tuple[float, float]:
+            ends = np.clip(mean + np.array([-difference, difference]) / width, 0.0, 1.0)
             sampled = binomial_variance(ends, np.asarray(mean))
             reported = np.maximum(by_share(ends), 0.0) + sampled / n
-            variances = float(reported.max()), selection * float(sampled.max()) / (m + 1.0)
-            of_holders, of_public = (width**2 * each for each in variances)
-            found = replace(found, reported=of_holders, public=of_public)
-            least = found.critical + ERRORS_BELOW * found.error
-        return found
+            of_public = selection * float(sampled.max()) / (m + 1.0)
+            return width**2 * float(reported.max()), width**2 * of_public
+
+        largest = max(value - low, high - value)
+        hidden = None if hiding is None else hiding(width * (mean - 0.5))
+        return Difference.there(variances, tests, largest, of_both(progress), hidden)
 
     of_cells = []
     for cell in by_noise[places].tolist():
@@ -282,21 +285,6 @@ def binomial_variance(reported: Floats, public: Floats) -> Floats:
     """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
     t = np.clip(reported, 0.0, 1.0)
     return np.asarray(np.maximum(t * (1.0 - t), public * (1.0 - public)))
-
-
-def mean_p(
-    progress: float | None,
-    difference: Floats | float,
-    reported: Floats | float,
-    public: Floats | float,
-) -> Floats:
-    """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
-    from scipy.special import ndtr  # slow to import
-
-    if progress is not None:
-        return p_of_equal_means(difference, reported, public, progress)
-    error = np.sqrt(np.maximum(reported + public, 1e-300))
-    return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
 
 
 def share_p(

@@ -11,15 +11,17 @@ from math import exp, sqrt
 
 import numpy as np
 
-from privet.protocol.features import Label, Range
+from privet.protocol.features import Label
 
 from ..core.amounts import TELLING
 from ..core.counts import Estimate, QuestionCounts, public_counts
+from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import factor_at, reports_until
 from ..core.model import Model
-from ..core.overall import best
 from ..core.public_data import Floats, PublicData
-from .insight import Unclipping, as_reported, figure_weights, public_means, reach, unclipping
+from .clipping import Clipping, Hidden
+from .compare import public_means
+from .joint import best
 
 HOLDERS: tuple[int, ...] = (
     *(first * 10**zeros for zeros in range(8) for first in range(10, 100)),
@@ -28,51 +30,33 @@ HOLDERS: tuple[int, ...] = (
 """Search grid of two significant digits."""
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""
-NEARER = 1.6448536269514722
-"""Standard deviations by which noise moves a clipped mean further in one of ten collections."""
 
 
 @dataclass(frozen=True)
 class Precision:
     """The half-width of the widest overall 95 % interval, by the number of reports.
 
-    ``variance`` is its figure's noise times that number, and ``span`` all that it can be. Of
-    numbers clipped around centres, ``unclipping`` makes of a clipped mean one of labels, ``room``
-    is how far it is from where all may be clipped, and of those who answer the label ``alone`` are
-    the variances of their mean, times that number, and of one of them, and their part. ``longer``
+    ``variance`` is its figure's noise times that number, and ``span`` all that it can be;
+    ``hidden`` is what no number of reports narrows, of numbers clipped around centres. ``longer``
     stands for the longer side in place of half of the interval.
     """
 
     variance: float
     span: float
-    unclipping: Unclipping | None = None
-    room: float = 0.0
-    alone: tuple[float, float, float] | None = None
+    hidden: Hidden | None = None
     longer: bool = False
 
     def half_width(self, reports: float, factor: float) -> float:
         """After ``reports``, of an interval of ``factor`` standard deviations to each side."""
-        of, variance = self.unclipping, self.variance / reports
-        if of is None:
+        variance = self.variance / reports
+        if self.hidden is None:
             return factor * sqrt(variance)
-        all_clipped = (factor + NEARER) * sqrt(variance) >= self.room
-        means, u, of_alone = [(each.lost, each.variance(variance)) for each in of.spreads], 0.0, 0.0
-        if self.alone is None and all_clipped:
-            return self.span
-        if self.alone is not None:
-            noise, one, part = self.alone
-            error = max(reach(means, factor)) / factor
-            of_rest = (1e6 * self.span if all_clipped else error) ** 2
-            u, least = best(noise / reports, of_rest, part, one / reports)
-            of_alone = least - (1.0 - u) ** 2 * of_rest
-        both = [((1.0 - u) * lost, of_alone + (1.0 - u) ** 2 * of) for lost, of in means]
-        sides = reach(both, factor)
-        return max(sides) if self.longer else sum(sides) / 2.0
+        return self.hidden.half_width(variance, reports, factor, longer=self.longer)
 
     def reports(self, half_width: float, planned: float | None) -> int | None:
         """The reports after which it is that small, of a collection of ``planned`` ones if its
         intervals hold at every look; None where no number of them is enough."""
-        if self.unclipping is None:
+        if self.hidden is None:
             return reports_until(self.variance / half_width**2, planned)
 
         def enough(reports: float) -> bool:
@@ -93,14 +77,14 @@ class Precision:
         if half <= half_width:
             return reports
         factor = factor_at(None if planned is None else reports / planned)
-        if self.unclipping is None:
+        if self.hidden is None:
             return reports_until(reports * (half / (factor * half_width)) ** 2, planned)
 
         def scaled(log_scale: float) -> Precision:
             """With so much more noise than expected, which is all that is not hidden."""
             times = exp(log_scale)
-            alone = None if self.alone is None else (times * self.alone[0], *self.alone[1:])
-            return replace(self, variance=times * self.variance, alone=alone, longer=True)
+            hidden = self.hidden and self.hidden.noisier(times)
+            return replace(self, variance=times * self.variance, hidden=hidden, longer=True)
 
         scales = np.linspace(-12.0, 12.0, 2401).tolist()
         place = bisect_left(
@@ -127,57 +111,50 @@ def overall_precision(
     tell how many records fit, to ``TELLING`` of their number. Numbers that were clipped lie as near
     to the public ones as the reports, and the intervals of a ``model``, allow.
     """
-    figures = []
-    for _, weights in figure_weights(label, question):
-        precision = Precision(_of_one(label, question, weights) / (1.0 - part), label.span)
-        ends = weights[:1]
-        if isinstance(label, Range):
-            ends = np.array([[label.low, label.high]])
-            if question.centred:
-                precision = allowing_for_clipping(precision, label, public, question, None, model)
+    kind, clip = kind_of(label), Clipping.of(public, question)
+    found = []
+    for weights, ends in zip(kind.weights(question), kind.ends, strict=True):
+        precision = Precision(_of_one(kind, question, weights) / (1.0 - part), kind.span)
+        if clip is not None:
+            precision = replace(precision, hidden=hidden_of_all(clip, question, model))
         if alone is not None:
-            of_alone = _of_one(label, alone, ends) / part, float(ends.var()), part
-            if precision.unclipping is None:
-                variance = best(of_alone[0], precision.variance, part, of_alone[1])[1]
+            noise, one = _of_one(kind, alone, ends[None]) / part, float(ends.var())
+            if precision.hidden is None:
+                variance = best(noise, precision.variance, part, one)[1]
                 precision = replace(precision, variance=variance)
             else:
-                precision = replace(precision, alone=of_alone)
-        figures.append(precision)
-    return max(figures, key=lambda figure: figure.variance)
+                hidden = replace(precision.hidden, alone=(noise, one, part))
+                precision = replace(precision, hidden=hidden)
+        found.append(precision)
+    return max(found, key=lambda figure: figure.variance)
 
 
-def allowing_for_clipping(
-    precision: Precision,
-    label: Range,
-    public: PublicData,
-    question: QuestionCounts,
-    cells: Floats | None = None,
-    model: Model | None = None,
-) -> Precision:
-    """The precision of the mean of numbers clipped around centres: of all holders, or of those in
-    ``cells`` with these weights, as in ``overall_precision``."""
-    values = public_means(label, public, question)
+def hidden_of_all(clip: Clipping, question: QuestionCounts, model: Model | None) -> Hidden:
+    """The part of the mean of all holders that clipping hides, as in ``overall_precision``."""
+    label, (low, width) = clip.scale.label, (clip.scale.low, clip.scale.width)
+    values = public_means(label, clip.public, question)
     if model is not None:
-        scale = question.scale_of(label)
         nearest = np.clip(values, model.low[:, 0], model.high[:, 0])
-        values = np.clip(nearest, scale.low, scale.low + scale.width)
-    records = public_counts(label, public, question.partition, question.scale).sum(axis=1) + 0.5
-    mass = records
-    if _tells_fit(question):
-        mass = question.plausible.sum(axis=1) + 0.5
-    of = unclipping(label, public, question, values, mass if cells is None else cells)
-    if cells is not None:
-        away = float(cells @ values) / float(cells.sum()) - of.middle
-        return replace(precision, unclipping=of, room=of.radius - abs(away))
-    mean = float(as_reported(label, public, question).mean())
-    middles = np.broadcast_to(question.scale_of(label).low, len(records)) + of.radius
-    away = mean - float(records @ middles) / float(records.sum())
-    if _tells_fit(question):
-        ((_, weights),) = figure_weights(label, question)
+        values = np.clip(nearest, low, low + width)
+    records = public_counts(label, clip.public, question.partition, clip.scale).sum(axis=1) + 0.5
+    tells = _tells_fit(question)
+    of = clip.at(values).of(question.plausible.sum(axis=1) + 0.5 if tells else records)
+    mean = float(NumberLabel(label).as_reported(clip.public, question).mean())
+    away = mean - float(records @ (clip.middles)) / float(records.sum())
+    if tells:
+        (weights,) = NumberLabel(label).weights(question)
         clipped = question.mean(weights - of.middle)
         half = clipped.factor * sqrt(clipped.variance)
         away = min(max(away, clipped.value - half), clipped.value + half)
-    return replace(precision, unclipping=of, room=of.radius - abs(away))
+    return Hidden(of, of.radius - abs(away))
+
+
+def hidden_in_cells(clip: Clipping, question: QuestionCounts, cells: Floats) -> Hidden:
+    """The same of the holders in ``cells`` with these weights, ``(cells,)``."""
+    values = public_means(clip.scale.label, clip.public, question)
+    of = clip.at(values).of(cells)
+    away = float(cells @ values) / float(cells.sum()) - of.middle
+    return Hidden(of, of.radius - abs(away))
 
 
 def _tells_fit(question: QuestionCounts) -> bool:
@@ -186,13 +163,13 @@ def _tells_fit(question: QuestionCounts) -> bool:
     return question.n > 0 and fit.factor * sqrt(fit.variance) <= TELLING * fit.value
 
 
-def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
+def _of_one(kind: ClassLabel | NumberLabel, question: QuestionCounts, weights: Floats) -> float:
     """The variance of the mean of ``weights``, times the number of reports."""
     if _tells_fit(question):
         centre = float(weights.mean())
-        if isinstance(label, Range) and question.partition.cells > 1:
+        if not kind.is_share and question.partition.cells > 1:
             mean = question.mean(weights).value  # of a few reports it may be anything
-            centre = min(max(mean, label.low), label.high)
+            centre = min(max(mean, kind.bounds[0]), kind.bounds[1])
         return question.n * question.mean(weights - centre).variance
     even = np.full(weights.shape, REFERENCE / weights.size)
     centred = weights - weights.mean()

@@ -35,14 +35,15 @@ from math import log
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Label
 
 from ..core.counts import Estimate, Interval, QuestionCounts
+from ..core.labels import kind_of
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
-from .clipping import AS_PUBLIC
+from .clipping import AS_PUBLIC, Clipping
+from .compare import question_about
 from .impossible import impossible
-from .insight import question_about, unclippings
 
 STEP = 0.25
 """a in (1). Smaller ones are more exact, and of accuracy noisier: at 0.5 the optimism of the
@@ -61,7 +62,7 @@ Fit = Callable[[Sequence[QuestionCounts]], Model]
 
 def scores_of(label: Label) -> tuple[str, ...]:
     """The names of a label's scores."""
-    return tuple(MOST) if isinstance(label, Classes) else OF_NUMBERS
+    return tuple(MOST) if kind_of(label).is_share else OF_NUMBERS
 
 
 def score_weights(score: str, model: Model, question: QuestionCounts) -> Floats:
@@ -75,9 +76,7 @@ def score_weights(score: str, model: Model, question: QuestionCounts) -> Floats:
         return np.asarray(((values**2).sum(axis=1, keepdims=True) + 1.0) / 2.0 - values)
     if score == "log loss":
         return -np.log(np.maximum(values, LEAST_SHARE))
-    scale = question.scale_of(model.label)  # type: ignore[arg-type]
-    low = np.broadcast_to(scale.low, len(values))
-    ends = np.stack([low, low + scale.width], axis=1)
+    (ends,) = kind_of(model.label).weights(question)
     return np.asarray(values**2 - 2.0 * values * ends)
 
 
@@ -166,11 +165,11 @@ def score_differences(
         )
         # both rest on the same noise: the difference has at most the sum of both deviations
         deviation, bias = variance**0.5 + other_variance**0.5, other_bias - bias
-        if isinstance(first.label, Classes) or not question.centred:
+        if not question.centred:
             difference = _corrected(question, after - before, bias, deviation**2)
             found[score] = difference.interval(-np.inf, np.inf)
-        elif public is not None and len(public):
-            found[score] = _of_clipped(first, second, question, public, (bias, deviation))
+        elif public is not None and (clip := Clipping.of(public, question)) is not None:
+            found[score] = _of_clipped(first, second, question, clip, (bias, deviation))
     return found
 
 
@@ -178,7 +177,7 @@ def _of_clipped(
     first: Model,
     second: Model,
     question: QuestionCounts,
-    public: PublicData,
+    clip: Clipping,
     optimism: tuple[float, float],
 ) -> Interval:
     """The difference of squared errors of numbers clipped around centres.
@@ -186,11 +185,10 @@ def _of_clipped(
     ``optimism`` is that of the difference, and its standard error.
     """
     before, after = first.values, second.values
-    scale = question.scale_of(first.label)  # type: ignore[arg-type]
-    mass, radius = question.plausible.sum(axis=1), scale.width / 2.0
+    mass, radius = question.plausible.sum(axis=1), clip.radius
     r = radius * (2.0 * question.plausible[:, 1] / np.maximum(mass, 1e-300) - 1.0)
     r = np.where(mass > 0.0, r, 0.0)
-    changes = unclippings(first.label, public, question, scale.low + radius + r)  # type: ignore[arg-type]
+    changes = clip.at(clip.middles + r)
     part, away, found = mass / mass.sum(), (after - before)[:, 0], []
     for lost, slope, unsure in zip(changes.lost, changes.slopes, changes.errors, strict=True):
         ends = np.array([-radius, radius]) - r[:, None]
@@ -229,14 +227,14 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
     beforehand.
     """
     label, score = model.label, "accuracy"
-    if not isinstance(label, Classes) or score not in known_scores(model, questions):
+    if score not in known_scores(model, questions):  # of a number
         return None
     if model.values_without_reports is None:  # as an earlier version fitted it
         return None
     fixed = dict.fromkeys(MOST, (0.0, 0.0))
     before = replace(model.without_reports(), optimism=fixed)
     more = {}
-    for slot, name in enumerate(label.classes):
+    for slot, name in enumerate(kind_of(label).names):
         one = np.broadcast_to(np.eye(label.slots)[slot], model.values.shape)
         more[name] = score_differences(replace(before, values=one), model, questions)[score]
     always = min(more, key=lambda name: more[name].low)

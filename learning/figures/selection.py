@@ -24,9 +24,10 @@ six of ten collections.
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Label
 from privet.protocol.partition import Partition
 
+from ..core.labels import kind_of
 from ..core.public_data import Floats, PublicData, Single
 from ..core.trees import locate
 
@@ -45,7 +46,7 @@ def selection_factor(label: Label, public: PublicData, partition: Partition) -> 
     some = np.random.default_rng(0).permutation(len(public))[:MOST_ROWS]
     cells = locate(partition, public.X)
     X = np.ascontiguousarray(public.X[some], dtype=np.float32)  # as trees take it unchecked
-    if isinstance(label, Classes):
+    if kind_of(label).is_share:
         labels = np.eye(label.slots)[public.y.astype(np.int64)]
     else:
         labels = public.y[:, None]
@@ -71,7 +72,7 @@ def _measured(
 
     rng, squares, weights = np.random.default_rng(1), 0.0, 0.0
     for tree in range(trees):
-        if isinstance(label, Classes):
+        if kind_of(label).is_share:
             drawn = rng.random((len(X), 1)) > expected.cumsum(axis=1)
             slots = expected.shape[1]
             target = np.eye(slots)[np.minimum(drawn.sum(axis=1), slots - 1)]

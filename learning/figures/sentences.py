@@ -6,10 +6,10 @@ public one, to differ only among those who were asked; and one whose interval is
 possible is said to tell nothing yet.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Label
 
 from ..core.amounts import (
     TELLING,
@@ -22,9 +22,17 @@ from ..core.amounts import (
     thousands,
 )
 from ..core.counts import Interval
-from .insight import FALSE_DISCOVERY_RATE, seen_in_words, tests_of
-from .scores import Yardsticks, scores_of
+from ..core.labels import ClassLabel, NumberLabel, kind_of
+from ..core.looks import MEANING, factor_at
+from .power import POWER
+from .select import FALSE_DISCOVERY_RATE
 
+if TYPE_CHECKING:
+    from .figure import Figure
+    from .scores import Yardsticks
+
+LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
+"""The words for the least difference that is detected with it."""
 HARDLY = 0.005
 """Mean change of shares that is no news."""
 NO_MATTER = 0.25
@@ -74,7 +82,7 @@ class Located(Figured, Protocol):
 
 def differs(label: Label, row: Compared) -> bool:
     """True if a figure of the holders differs from the public one beyond chance."""
-    return row.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE
+    return row.p_value * kind_of(label).tests <= FALSE_DISCOVERY_RATE
 
 
 def tells_little(label: Label, row: Compared) -> bool:
@@ -88,18 +96,15 @@ def finding(label: Label, row: Compared) -> str:
     An interval is of those who reported, and a test of the people behind both data: an interval
     that misses the public figure differs from it, whatever the test cannot show of others.
     """
-    is_share = isinstance(label, Classes)
-    if tells_nothing(row.low, row.high, *label.bounds):
-        return (
-            f"The answers do not tell yet how many say {row.name}."
-            if is_share
-            else ("The answers do not tell the mean yet.")
-        )
-    stated = figure(row.reported, row.low, row.high, is_share=is_share)
-    public = _text(is_share)(row.public)
-    first = f"{row.name if is_share else 'Mean'}: {stated} among the holders"
-    if isinstance(label, Classes) and len(label.classes) == 2:
-        other = next(name for name in label.classes if name != row.name)
+    kind = kind_of(label)
+    if tells_nothing(row.low, row.high, *kind.bounds):
+        if kind.is_share:
+            return f"The answers do not tell yet how many say {row.name}."
+        return "The answers do not tell the mean yet."
+    stated, public = kind.stated(row.reported, row.low, row.high), kind.text(row.public)
+    first = f"{row.name if kind.is_share else 'Mean'}: {stated} among the holders"
+    if len(kind.names) == 2:
+        other = next(name for name in kind.names if name != row.name)
         first += f" ({other}: {percent(1.0 - row.reported)})"
     if differs(label, row):
         return f"{first}, {_side(row)} than {public} in the public records."
@@ -113,8 +118,7 @@ def finding(label: Label, row: Compared) -> str:
 
 def finding_among(label: Label, row: Compared) -> str:
     """``finding``, shorter where it is one of several figures and does not differ."""
-    is_share = isinstance(label, Classes)
-    if differs(label, row) or not is_share:
+    if differs(label, row) or not kind_of(label).is_share:
         return finding(label, row)
     stated = figure(row.reported, row.low, row.high, is_share=True)
     if tells_little(label, row):
@@ -124,27 +128,27 @@ def finding_among(label: Label, row: Compared) -> str:
 
 def asked(label: Label) -> str:
     """The question about a label as people read it, or its name, with the unit of a number."""
-    unit = "" if isinstance(label, Classes) or not label.unit else f" ({label.unit})"
-    return f"{label.prompt or label.name}{unit}"
+    unit = kind_of(label).measure
+    return f"{label.prompt or label.name}{f' ({unit})' if unit else ''}"
 
 
 def finding_in_cell(label: Label, row: Located) -> str:
     """A sentence on a cell that is listed since it differs."""
-    is_share = isinstance(label, Classes) or row.name is None
-    stated = figure(row.reported, row.low, row.high, is_share=is_share)
-    public = _text(is_share)(row.public)
-    rest = f"{_side(row)} than the public {public}"
-    where = " and ".join(row.path) or "anything"
+    kind, where = kind_of(label), " and ".join(row.path) or "anything"
     if row.name is None:
+        stated = figure(row.reported, row.low, row.high, is_share=True)
+        rest = f"{_side(row)} than the public {percent(row.public)}"
         return f"{stated} of the holders have {where}, {rest}."
-    if is_share:
+    stated = kind.stated(row.reported, row.low, row.high)
+    rest = f"{_side(row)} than the public {kind.text(row.public)}"
+    if kind.is_share:
         return f"Where {where}, {label.name} is {row.name} for {stated} of the holders, {rest}."
     return f"Where {where}, the mean {label.name} of the holders is {stated}, {rest}."
 
 
 def figures_to_state(label: Label, overall: Sequence[Compared]) -> Sequence[Compared]:
     """The figures worth a sentence: of two classes the second, whose share is 1 less the first."""
-    return overall[-tests_of(label) :]
+    return overall[-kind_of(label).tests :]
 
 
 def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int | None) -> str:
@@ -175,7 +179,7 @@ def _anything(label: Label, rows: Sequence[Compared]) -> str:
     if len(rows) > 1:
         return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
     (row,) = rows
-    if isinstance(label, Classes):
+    if kind_of(label).is_share:
         return f"anything from {share_ends(row.low, row.high)} may say {row.name}"
     return f"the mean may be anything from {amount(row.low)} to {amount(row.high)}"
 
@@ -187,8 +191,7 @@ def too_few(label: Label, reports: int, more: int | None) -> str:
 
 def would_tell(label: Label, more: int | None, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
-    unit = "points" if isinstance(label, Classes) else "% of the range"
-    to = f"{where} to ± {100.0 * TELLING:g} {unit}"
+    to = f"{where} to ± {100.0 * TELLING:g} {kind_of(label).unit}"
     if more is None:
         return f"it takes more answers than there can be to give {to}"
     return f"about {about(more)} more would give {to}"
@@ -288,7 +291,7 @@ def which_to_keep(
 
 
 def _deciding(label: Label) -> str:
-    return "Brier score" if isinstance(label, Classes) else scores_of(label)[0]
+    return "Brier score" if kind_of(label).is_share else "squared error"
 
 
 def right_more_often(first: str, second: str, accuracy: Interval) -> str:
@@ -342,16 +345,16 @@ def cells_in_words(label: Label, cells: int, untold: int, more: int | None) -> s
 
 def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
     """A sentence on how far the reports moved a model's values."""
-    if not relabelled and isinstance(label, Classes) and moved < HARDLY:
+    kind = kind_of(label)
+    if not relabelled and kind.is_share and moved < HARDLY:
         return "This is the public model: the answers have hardly changed it."
-    by = amount(float(f"{(100.0 if isinstance(label, Classes) else 1.0) * moved:.2g}"))
-    unit, of = " points", "its values"
-    if not isinstance(label, Classes):
-        unit, of = f" {label.unit}" if label.unit else "", f"its values of {label.name}"
+    by = amount(float(f"{(100.0 if kind.is_share else 1.0) * moved:.2g}"))
+    unit = "points" if kind.is_share else kind.measure
+    of = "its values" if kind.is_share else f"its values of {label.name}"
     changed = ""
     if relabelled is not None:
         changed = f", and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
-    return f"The answers moved {of} by {by}{unit} on average{changed}."
+    return f"The answers moved {of} by {by}{f' {unit}' if unit else ''} on average{changed}."
 
 
 def how_often_right(accuracy: Interval) -> str:
@@ -367,7 +370,7 @@ def how_often_right(accuracy: Interval) -> str:
     return f"Its cells are right for {stated} of people like the holders."
 
 
-def worth_of_accuracy(than: Yardsticks) -> str:
+def worth_of_accuracy(than: "Yardsticks") -> str:
     """Sentences on whether a model is right more often than its public model, or than one class."""
     others = {
         "its public model": than.more_than_public,
@@ -387,7 +390,7 @@ def worth_of_accuracy(than: Yardsticks) -> str:
     return " ".join(said)
 
 
-def why_less(than: Yardsticks) -> str:
+def why_less(than: "Yardsticks") -> str:
     """A sentence on what the accuracy was corrected from, as the cells' own figures have it."""
     return (
         "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
@@ -401,10 +404,11 @@ def average_of_cells(label: Label, average: float, row: Figured) -> str:
     By their holders; empty where they do, in as many digits as pages have, or but for
     ``NO_MATTER``.
     """
-    text, reported, half = _text(isinstance(label, Classes)), row.reported, (row.high - row.low) / 2
+    kind, reported, half = kind_of(label), row.reported, (row.high - row.low) / 2
+    text = kind.text
     if text(average) == text(reported) or abs(average - reported) <= NO_MATTER * half:
         return ""
-    what = f"{label.classes[-1]}: " if isinstance(label, Classes) else ""
+    what = f"{kind.names[-1]}: " if kind.is_share else ""
     return (
         f"The cells of the tree average to {what}{text(average)}, not {text(reported)}: the model "
         "rests on the public records too."
@@ -415,9 +419,152 @@ def _answers(reports: int) -> str:
     return "This answer tells" if reports == 1 else f"These {thousands(reports)} answers tell"
 
 
-def _text(is_share: bool) -> Callable[[float], str]:
-    return percent if is_share else amount
-
-
 def _side(row: Compared | Located) -> str:
     return "more" if row.reported > row.public else "less"
+
+
+def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "difference") -> str:
+    """The least difference that was to show in every figure, as a part of a sentence.
+
+    ``seen`` are the figures' own; None where none would have.
+    """
+    least = None if None in seen else max(each for each in seen if each is not None)
+    if least is None:
+        return f"no {what}, however large, {LIKELY}"
+    return f"a {what} of {kind_of(label).size(least)} or more {LIKELY}"
+
+
+def comparison(
+    label: Label,
+    overall: Sequence[Compared],
+    differences: Sequence[object],
+    in_cell: float | None,
+) -> str:
+    """Sentences on where holders and public records differ, or from where on that would show."""
+    kind = kind_of(label)
+    surest = min(figures_to_state(label, overall), key=lambda row: row.p_value)
+    subject = f"{label.name} is {surest.name} for" if kind.is_share else f"the mean {label.name} is"
+    group = "of" if kind.is_share else "among"
+    stated = kind.stated(surest.reported, surest.low, surest.high)
+    expected = f"{kind.text(surest.public)} {group} public records"
+    figures = f"{subject} {stated} {group} holders and {expected}"
+    if differs(label, surest):
+        first = f"The holders differ from the public records: {figures}."
+    else:
+        seen = seen_in_words(label, [row.seen_from for row in overall])
+        first = (
+            f"Overall figures do not distinguish holders from public records: {figures}; {seen}."
+        )
+    if differences:
+        one = len(differences) == 1
+        return f"{first} {len(differences)} difference{' ' if one else 's '}in cells " + (
+            "is listed." if one else "are listed."
+        )
+    if in_cell is None:
+        return f"{first} In no cell is a difference sure."
+    return (
+        f"{first} In no cell is a difference sure: in half of the cells "
+        f"{seen_in_words(label, [in_cell])}."
+    )
+
+
+def effect(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
+    """A sentence on how far reports moved predictions."""
+    is_share = kind_of(label).is_share
+    by = f"{100 * moved:.1f} points" if is_share else amount(float(f"{moved:.3g}"))
+    changed = ""
+    if relabelled is not None:
+        changed = f" and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
+    return f"The reports moved predictions by {by} on average{changed}."
+
+
+class Changed(Protocol):
+    """A change between two waves; ``cell`` is None for all holders."""
+
+    @property
+    def since(self) -> int: ...
+    @property
+    def wave(self) -> int: ...
+    @property
+    def cell(self) -> int | None: ...
+    @property
+    def sentence(self) -> str: ...
+
+
+def over_waves(
+    label: Label, waves: tuple[int, int], changes: Sequence[Changed], seen: Sequence[float | None]
+) -> str:
+    """A sentence on what changed of all holders from the first to the last of ``waves``, or on the
+    change that would have been ``seen``."""
+    first, last = waves
+    if first == last:
+        return "One wave has reports so far."
+    since = [each for each in changes if (each.since, each.wave) == (first, last)]
+    said = [each.sentence for each in since if each.cell is None]
+    cells = len({each.cell for each in since} - {None})
+    if not said:
+        would = seen_in_words(label, seen, "change")
+        said.append(f"No change of all holders since wave {first} is beyond chance; {would}.")
+    if cells:
+        one = "1 cell has" if cells == 1 else f"{cells} cells have"
+        said.append(f"{one} changed since then beyond chance.")
+    return " ".join(said)
+
+
+def change_in_words(
+    kind: ClassLabel | NumberLabel,
+    name: str,
+    since: tuple[int, float],
+    now: tuple[int, float],
+    change: tuple[float, float],
+) -> str:
+    """A change of a share or a mean, by the numbers of two waves and their values."""
+    (first, before), (wave, after) = since, now
+    verb, (least, most) = "rose" if sum(change) > 0.0 else "fell", sorted(map(abs, change))
+    what, points = f"mean {name}", ""
+    if kind.is_share:
+        what, points = f"share of {name}", " points"
+        least, most = (float(f"{100 * each:.2g}") for each in (least, most))
+    return (
+        f"The {what} {verb} from {kind.text(before)} in wave {first} to {kind.text(after)} in wave "
+        f"{wave}, by between {amount(least)} and {amount(most)}{points}."
+    )
+
+
+def clipped_waves(radius: float, *, allowed: bool) -> str:
+    """A sentence on numbers that were clipped within a ``radius`` of centres when they were
+    reported, and whether changes allow for it."""
+    most = amount(float(f"{radius:.3g}"))
+    rest = (
+        "; what is said of changes allows for that, as long as they spread half to twice as far as "
+        "public ones"
+        if allowed
+        else ", so means can also change since answers spread otherwise, and by more than is said"
+    )
+    return (
+        f"Answers are compared as they were reported: more than {most} from what public records "
+        f"say of their cell counts as {most}{rest}."
+    )
+
+
+def explanation(of: "Figure") -> str:
+    """Three lines on how a figure came about: its counts, its noise, its looks."""
+    is_share = of.bounds == (0.0, 1.0)
+    interval, factor = of.interval(), factor_at(of.progress)
+    errors = [float(each) ** 0.5 for each in (of.variance, of.spread / of.holders)]
+    noise, sampled = (_size(each, is_share=is_share) for each in errors)
+    value = figure(interval.value, interval.low, interval.high, is_share=is_share)
+    holders = thousands(round(float(of.holders)))
+    return (
+        f"Counts: {of.name} {percent(interval.value) if is_share else amount(interval.value)}, of "
+        f"{holders} holders whose record fits, by {thousands(of.reports)} reports.\n"
+        f"Noise: a standard error of {noise}, by what reports perturb; who was asked would add "
+        f"{sampled}.\n"
+        f"Looks: {factor:.2f} standard errors to each side, {value}; 95 % intervals "
+        f"{MEANING['once' if of.progress is None else 'many']}."
+    )
+
+
+def _size(error: float, *, is_share: bool) -> str:
+    text = amount(float(f"{(100.0 if is_share else 1.0) * error:.2g}"))
+    return f"{text} points" if is_share else text

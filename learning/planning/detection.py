@@ -24,14 +24,14 @@ from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 from ..core.counts import QuestionCounts, public_counts, rounding_variance
-from ..core.looks import Looks, factor_at
-from ..core.overall import Noise, noise_of_both, of_shares, without_misfits
+from ..core.labels import NumberLabel, kind_of
+from ..core.looks import Looks, factor_at, of_both
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
-from ..figures.clipping import AS_PUBLIC, public_distances, spread_about
-from ..figures.insight import Unclipping, as_reported, tests_of, unclipping
-from ..figures.power import Clipping, Difference, ShareDifference, in_a_cell
-from ..figures.precision import HOLDERS, NEARER, Precision
+from ..figures.clipping import NEARER, AgainstPublic, Clipping, Hidden, Unclipping
+from ..figures.joint import Noise, noise_of_both, of_shares, without_misfits
+from ..figures.power import Difference, ShareDifference, in_a_cell
+from ..figures.precision import HOLDERS, Precision
 from ..figures.selection import selection_factor
 from .populations import Population
 
@@ -50,7 +50,8 @@ class Clipped:
     from a model that did not see them."""
 
     of_all: Unclipping
-    clipping: Clipping
+    hiding: AgainstPublic
+    clip: Clipping
     variance: float
 
 
@@ -135,19 +136,17 @@ class Collection:
     @cached_property
     def clipped(self) -> Clipped | None:
         """The effect of clipping; None if numbers are not reported around centres."""
-        label, public, (mass, means) = self.task.label, self.public, self.cells
+        public, (mass, means) = self.public, self.cells
         sums = np.zeros(self.task.mechanisms[self.place].sum_size, dtype=np.int64)
         asked = QuestionCounts.of(self.task, self.place, sums, 0)
-        if not asked.centred or not isinstance(label, Range):
+        clip = Clipping.of(public, asked)
+        if clip is None:
             return None
-        distances, at_spreads = public_distances(label, public, asked)
-        mean = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
-        of_all = unclipping(label, public, asked, means[:, 0], mass)
-        squared = float((distances**2).mean())
+        squared = float((clip.u**2).mean())
         further = sqrt(max(float(self.residuals.var()) / squared, 1.0)) if squared else 1.0
-        held = spread_about(further * distances, of_all.radius)
-        clipping = Clipping(at_spreads, held, mean, of_all.radius)
-        return Clipped(of_all, clipping, float(as_reported(label, public, asked).var()))
+        hiding = clip.against(clip.public_mean, clip.further(further))
+        reported = NumberLabel(clip.scale.label).as_reported(public, asked)
+        return Clipped(clip.at(means[:, 0]).of(mass), hiding, clip, float(reported.var()))
 
     @cached_property
     def selection(self) -> float:
@@ -194,47 +193,48 @@ class Collection:
         if clipped is not None:
             away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
             room = clipped.of_all.radius - abs(away)
-            precision = replace(precision, unclipping=clipped.of_all, room=room)
+            precision = replace(precision, hidden=Hidden(clipped.of_all, room))
         noises: list[Noise] = [partial(np.full_like, fill_value=each) for each in noise]
         if self.alone is not None:
             part = task.asked_share(self.alone)
             v_a = _noise_alone(task.mechanisms[self.alone], of, part * reports, rounded=rounded)
             noises = [noise_of_both(*both, part, reports) for both in zip(v_a, noise, strict=True)]
             noise = of.noise_when_moved(noises)
-            if clipped is None:
+            if precision.hidden is None:
                 precision = Precision(float(noise.max()) * reports, of.span)
             else:
                 of_alone = float(v_a[0]) * reports, float(of.between[0]), part
-                precision = replace(precision, alone=of_alone)
+                precision = replace(precision, hidden=replace(precision.hidden, alone=of_alone))
         planned = self.holders if self.looks == "many" else None
         progress = None if planned is None else reports / planned
         reported = noise + of.spread / reports
         worst, public = int(reported.argmax()), self.public
         scale, each = task.label_scales[self.place], public.odds_ratio * self.records / len(public)
-        clipping = None if clipped is None else clipped.clipping
         overall: Difference | ShareDifference
         if isinstance(label, Range):
             scale = scale or LabelScale.of(label, self.tree.cells)
             largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
             sampled = float(of.spread[0] / self.records)
-            overall = Difference(float(reported[0]), sampled, 1, largest, progress, clipping)
+            variances, hiding = (float(reported[0]), sampled), clipped and clipped.hiding
+            overall = Difference(variances, 1, largest, of_both(progress), hiding)
         else:
             hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
-            by_share, tests = of_shares(noises[worst]), tests_of(label)
+            by_share, tests = of_shares(noises[worst]), kind_of(label).tests
             hit = float(hits[worst])
             overall = ShareDifference(hit, self.records, by_share, reports, tests, progress)
 
         def in_cell() -> Difference | ShareDifference:
             return in_a_cell(
-                label,
+                kind_of(label),
                 mechanism.slot_covariance(ceil(n), counts),
                 n * mass,
                 each * public_counts(label, public, self.tree, scale),
                 self.selection,
                 scale,
                 progress,
-                () if clipping is None else clipping.at_spreads,
-                () if clipping is None else clipping.held,
+                None
+                if clipped is None
+                else partial(clipped.clip.against, held=clipped.hiding.held),
             )
 
         half_width = precision.half_width(reports, factor_at(progress))
@@ -296,7 +296,7 @@ def _noise(
 
 def _noise_alone(asked: Mechanism, of: _Figures, answers: float, *, rounded: bool) -> Floats:
     """The variances of figures by the question about the label alone, about as large as those of
-    ``overall.joined`` get."""
+    ``joint.joined`` get."""
     counts = answers * of.means
     centres = [without_misfits(asked, weights, answers, counts) for weights in of.of_label]
     about = of.of_label - np.array(centres)[:, None]

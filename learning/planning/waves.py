@@ -1,10 +1,10 @@
 """The changes between waves of a panel that reports show, in closed form.
 
-Two waves that are asked alike have estimates of one variance s each, so ``figures.changes`` lists
+Two waves that are asked alike have estimates of one variance s each, so ``figures.compare`` lists
 a change of delta with the power of ``detection`` at the variances s and s, among all comparisons of
 all waves. That is the least power: a change may be listed beside others, which lowers the bar.
 
-Numbers that are clipped around centres show less of a change, as in ``figures.changes``
+Numbers that are clipped around centres show less of a change, as in ``figures.compare``
 (``BetweenWaves``).
 
 Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W in each wave, at
@@ -12,8 +12,6 @@ epsilon L; holders who repeat are all P, at epsilon L / W.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
@@ -22,49 +20,31 @@ from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
-from ..figures.changes import comparisons_of
-from ..figures.clipping import moved_between_waves, seen_between_waves
-from ..figures.power import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
+from ..core.looks import of_both
+from ..figures.clipping import AgainstPublic, BetweenWaves
+from ..figures.compare import comparisons_of
+from ..figures.power import Difference, ShareDifference
 from ..task_building.settings import TaskSettings
 from .detection import Collection
 from .outcome import InWaves, PanelPlan
 
 
-@dataclass(frozen=True, eq=False)
-class BetweenWaves(Clipping):
-    """Changes of means as they show between waves whose numbers spread as any two of
-    ``at_spreads`` do, of labels of a ``span``."""
+def change_to_detect(wave: Difference | ShareDifference, span: float, tests: int) -> Difference:
+    """A change from a ``wave`` whose reports show such a difference, to one that is asked alike."""
+    if isinstance(wave, ShareDifference):
+        share, now = wave.public, float(wave.variance(wave.public))
 
-    span: float
+        def variances(change: float) -> tuple[float, float]:
+            ends = np.clip([share - change, share + change], 0.0, 1.0)
+            return now, float(wave.variance(ends).max())
 
-    def moved(self, difference: float) -> float:
-        return float(moved_between_waves(self.at_spreads, self.clipped, difference, self.held))
-
-    def least(self, moved: float) -> float | None:
-        return seen_between_waves(self.at_spreads, self.clipped, moved, self.span, self.held)
-
-
-@dataclass(frozen=True)
-class ChangeToDetect(Difference):
-    """A change to detect, between two waves that both have an error."""
-
-    @property
-    def error(self) -> float:
-        return sqrt(self.reported + self.public)
-
-    @classmethod
-    def of(cls, wave: Difference | ShareDifference, span: float, tests: int) -> "ChangeToDetect":
-        """From a ``wave`` whose reports show such a difference, to one that is asked alike."""
-        if isinstance(wave, Difference):
-            clipping = wave.clipping and BetweenWaves(**vars(wave.clipping), span=span)
-            return cls(wave.reported, wave.reported, tests, span, wave.progress, clipping)
-        share, least = wave.public, 0.0
-        for _ in range(ROUNDS):  # variances depend on where shares are
-            ends = np.clip([share, share - least, share + least], 0.0, 1.0)
-            now, *then = wave.variance(ends).tolist()
-            found = cls(now, max(then), tests, span, wave.progress)
-            least = found.critical + ERRORS_BELOW * found.error
-        return found
+        return Difference.there(variances, tests, span, of_both(wave.progress), given=False)
+    hiding = None
+    if isinstance(wave.hiding, AgainstPublic):
+        of = wave.hiding
+        hiding = BetweenWaves(of.spreads, of.held, of.clipped, of.radius, span)
+    both = wave.variances[0], wave.variances[0]
+    return Difference(both, tests, span, wave.progress, hiding, given=False)
 
 
 def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
@@ -102,8 +82,8 @@ def planned_panel(
         wave = collection(settings, each, spent)
         tests = comparisons_of(label, wave.tree.cells, waves)
 
-        def between(of: Difference | ShareDifference) -> ChangeToDetect:
-            return ChangeToDetect.of(of, label.span, tests)
+        def between(of: Difference | ShareDifference) -> Difference:
+            return change_to_detect(of, label.span, tests)
 
         overall = between(wave.here.overall)
         needed = wave.fewest(lambda found: between(found.overall).power(target) >= power)

@@ -27,7 +27,7 @@ from ..core.trees import locate, node_sums
 from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
 from ..export.formats import EXPORTS
-from ..figures.insight import insight, question_about
+from ..figures.compare import insight, question_about
 from ..figures.power import ERRORS_BELOW, POWER
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts

@@ -18,7 +18,7 @@ from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..core.counts import QuestionCounts
 from ..core.public_data import Floats
-from ..figures.changes import over_time
+from ..figures.compare import over_time
 from .estimators import PrivateTree
 
 FEWEST = 2

@@ -9,15 +9,17 @@ reports alone, which the default's are too.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from privet.learning.core.counts import Interval, QuestionCounts
+from privet.learning.core.labels import kind_of
 from privet.learning.core.public_data import PublicData
+from privet.learning.figures.clipping import Clipping
+from privet.learning.figures.compare import mean_of_labels
+from privet.learning.figures.figure import Reports
 from privet.learning.public_model.knowledge import residual_centring
-from privet.learning.figures.clipping import unclipped
-from privet.learning.figures.insight import figure_weights, unclipped_mean
 from privet.learning.figures.misfits import gathered_misfits
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.lpct.grid import grid_partition
@@ -116,7 +118,8 @@ def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
     )
     question = QuestionCounts(tree, mechanism, sums, n, scale=scale)
     model = fit_weighted(label, public, [question], weight=0.0, counts="unbiased")
-    model = unclipped(model, public, question)
+    if (clip := Clipping.of(public, question)) is not None:
+        model = clip.model(model, question.factor)
     inside = fit & (x < tree.threshold[0])
     of_node = node_shares(label, public, question, model, int(tree.left[0]))
     low, high = model.low[:, -1], model.high[:, -1]
@@ -138,15 +141,11 @@ def _overall(
     label: Label, public: PublicData, question: QuestionCounts, values: Floats
 ) -> Interval:
     """The share of the second class, or the mean, of all holders, as ``insight`` states it."""
-    weights = figure_weights(label, question)[-1][1]
+    reports = Reports(kind_of(label), question)
     if isinstance(label, Classes):
-        share = question.mean(weights - 0.5)
-        return replace(share, value=0.5 + share.value).interval(0.0, 1.0)
-    alike = float(public.y.mean())
-    clipped = question.mean(weights - alike)
-    clipped = replace(clipped, value=alike + clipped.value)
-    mass = question.plausible.sum(axis=1)
-    return unclipped_mean(label, public, question, values, clipped, mass)
+        return reports.overall(0.5)[-1].interval()
+    clip, alike = Clipping.of(public, question), float(public.y.mean())
+    return mean_of_labels(reports, clip, alike, values)
 
 
 def _means(x: Floats) -> Floats:

@@ -20,14 +20,16 @@ import numpy as np
 from scipy.special import softmax
 
 from baselines.trees import ask
-from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.counts import QuestionCounts, without_label_question
+from privet.learning.core.labels import kind_of
 from privet.learning.core.model import to_model
-from privet.learning.core.overall import contradicted, without_label_question
 from privet.learning.core.public_data import PublicData, class_count
 from privet.learning.public_model.distilled import CENTRED_DEEPER, distilled_depth
 from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import estimate_shift
+from privet.learning.figures.compare import contradicted
+from privet.learning.figures.figure import Reports
 from privet.learning.simulation import simulate_counts, simulate_sums
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings
@@ -231,14 +233,15 @@ def contradict(of: StatedShare, epsilon: float, seed: int) -> Iterator[Scored]:
     ends = np.rint(HOLDERS * LOOKS).astype(int)
     sums, there = simulate_sums(mechanism, np.zeros((cells, of.classes), dtype=np.int64), rng), 0
     seen = dict.fromkeys(CONTRADICTED, False)
+    kind = kind_of(Classes(name="y", classes=tuple(map(str, range(of.classes)))))
     for end in ends:
         counts = rng.multinomial(end - there, law.ravel()).reshape(law.shape)
         sums, there = sums + simulate_sums(mechanism, counts, rng), int(end)
         for name, shares in stated.items():
             look = QuestionCounts(tree, mechanism, sums, there, planned=float(HOLDERS))
-            seen[f"{name}, any of 12 looks"] |= bool(contradicted(shares, look, None))
+            seen[f"{name}, any of 12 looks"] |= bool(contradicted(shares, Reports(kind, look)))
     once = QuestionCounts(tree, mechanism, sums, there)
     for name, shares in stated.items():
-        seen[f"{name}, one look"] = bool(contradicted(shares, once, None))
+        seen[f"{name}, one look"] = bool(contradicted(shares, Reports(kind, once)))
     for name, what in seen.items():
         yield name, {"collection": str(of)}, {"score": float(what)}

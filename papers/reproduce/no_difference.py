@@ -14,7 +14,8 @@ import numpy as np
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.figures.insight import FALSE_DISCOVERY_RATE, Insight, insight
+from privet.learning.figures.compare import Insight, insight
+from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.methods import Fitting
 from privet.learning.simulation import simulate_sums
 from privet.protocol.label_scale import LabelScale

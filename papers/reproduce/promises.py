@@ -20,7 +20,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.figures.insight import Insight, insight
+from privet.learning.figures.compare import Insight, insight
 from privet.learning.methods import Fitting
 from privet.learning.planning.planner import POWER, Planner
 from privet.learning.simulation import simulate_counts

@@ -14,11 +14,14 @@ from scipy.special import ndtr
 from baselines.trees import ask
 from privet.learning.core.counts import QuestionCounts, public_counts
 from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.labels import kind_of
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.ratio import fieller_interval
 from privet.learning.core.trees import locate
+from privet.learning.figures.compare import cell_differences
+from privet.learning.figures.figure import Reports
+from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.public_model.distilled import distilled_depth
-from privet.learning.figures.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Label
@@ -129,7 +132,9 @@ def list_differences(of: Collection, epsilon: float, seed: int) -> Iterator[Scor
     listed: dict[str, list[set[int]]] = {ONE: [], EVERY: [], NORMAL: []}
     for one, selection in (drawn.alike, drawn.changed):
         for name, question in ((ONE, one), (EVERY, replace(one, planned=of.holders))):
-            differences = cell_differences(of.label, question, drawn.public, selection)
+            differences = cell_differences(
+                Reports(kind_of(of.label), question), drawn.public, selection
+            )
             listed[name].append({difference.cell for difference in differences})
         listed[NORMAL].append(by_normal_test(one, drawn.public))
     changed = set(range(0, len(drawn.public), EIGHTH))
@@ -245,7 +250,7 @@ def look_often(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
             low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
             false[name] |= [
                 not overall.low <= truth <= overall.high,
-                bool(cell_differences(of.label, question, public, 1.0)),
+                bool(cell_differences(Reports(kind_of(of.label), question), public, 1.0)),
                 *((share < low[:, 1]) | (high[:, 1] < share)),
             ]
     for name, ever in false.items():

@@ -11,28 +11,27 @@ import math
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.counts import QuestionCounts, without_label_question
 from privet.learning.core.looks import Looks
 from privet.learning.core.model import Model
-from privet.learning.core.overall import without_label_question
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel
-from privet.learning.figures.changes import over_time
-from privet.learning.figures.false_reports import worst_found
-from privet.learning.figures.impossible import impossible
-from privet.learning.figures.insight import (
+from privet.learning.figures.compare import (
     insight,
     mean_would_tell,
+    over_time,
     overall_shares,
     question_about,
 )
+from privet.learning.figures.false_reports import worst_found
+from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
     node_masses,
@@ -60,7 +59,7 @@ from privet.learning.figures.sentences import (
 from privet.learning.methods import ESTIMATORS, Fitting
 from privet.learning.planning.detection import Collection
 from privet.learning.planning.populations import Population
-from privet.learning.planning.waves import ChangeToDetect
+from privet.learning.planning.waves import change_to_detect
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings
@@ -292,7 +291,7 @@ def planned_of(case: Case, task: Task, planned: float | None) -> dict[str, Any]:
     looks: Looks = "once" if planned is None else "many"
     found = Collection(task, case.holders, looks, public, PUBLIC, population, residuals).here
     halves = [each * case.label.span for each in (0.25, 0.05, 0.02)]
-    changes = [ChangeToDetect.of(of, case.label.span, 40) for of in (found.overall, found.cell)]
+    changes = [change_to_detect(of, case.label.span, 40) for of in (found.overall, found.cell)]
     return {
         "least": [of.smallest() for of in (found.overall, found.cell, *changes)],
         "likely": [of.smallest(0.95) for of in (found.overall, found.cell, *changes)],
@@ -305,7 +304,7 @@ def planned_of(case: Case, task: Task, planned: float | None) -> dict[str, Any]:
 def plain(of: Any) -> Any:
     """Values as JSON has them; an infinity and no number by name."""
     if is_dataclass(of) and not isinstance(of, type):
-        return {name: plain(value) for name, value in vars(of).items()}
+        return {each.name: plain(getattr(of, each.name)) for each in fields(of) if each.compare}
     if isinstance(of, Mapping):
         return {str(name): plain(value) for name, value in of.items()}
     if isinstance(of, np.ndarray | np.generic):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privet.learning.core.counts import QuestionCounts, misfit_share
-from privet.learning.figures.insight import insight
+from privet.learning.figures.compare import insight
 from privet.learning.methods import ESTIMATORS, fit
 from privet.learning.simulation import simulate, simulate_sums
 from privet.protocol.features import Label

@@ -14,7 +14,7 @@ from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import StoredTask
 from privet.curator.service import fitting, panels, tasks
 from privet.learning.core.amounts import figure, percent
-from privet.learning.figures.changes import Line, WaveFigure
+from privet.learning.figures.compare import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes

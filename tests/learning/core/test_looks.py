@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.labels import kind_of
 from privet.learning.core.looks import (
     NARROWEST,
     ONE_LOOK,
@@ -14,7 +15,8 @@ from privet.learning.core.looks import (
     reports_until,
 )
 from privet.learning.core.ratio import fieller_interval
-from privet.learning.figures.insight import cell_differences
+from privet.learning.figures.compare import cell_differences
+from privet.learning.figures.figure import Reports
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import SubsetSelection
@@ -70,7 +72,7 @@ def test_evidence_is_not_too_large_in_expectation(rows: int, p: float) -> None:
 
 def test_means_that_differ_are_told_apart() -> None:
     """Beyond doubt at twelve standard deviations, not at one; never where they are equal."""
-    p_values = p_of_equal_means(np.array([0.0, 1.0, 12.0]), 0.5, 0.5, 1.0)
+    p_values = p_of_equal_means(np.array([0.0, 1.0, 12.0]), (0.5, 0.5), (1.0, 1.0))
     assert p_values[0] == p_values[1] == 1.0
     assert p_values[2] < 1e-12
 
@@ -109,6 +111,6 @@ def count_false(epsilon: float, planned: int | None) -> list[int]:
             false[run] |= (
                 not overall.low <= counts[:, 1].sum() / n <= overall.high,
                 not low[0, 1] <= share[0] <= high[0, 1],
-                bool(cell_differences(LABEL, question, public, 1.0)),
+                bool(cell_differences(Reports(kind_of(LABEL), question), public, 1.0)),
             )
     return [int(column.sum()) for column in false.T]

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.overall import contradicted
+from privet.learning.core.labels import ClassLabel
 from privet.learning.core.public_data import PublicData, stated_prevalence
+from privet.learning.figures.compare import contradicted
+from privet.learning.figures.figure import Reports
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
@@ -17,6 +19,13 @@ from privet.protocol.features import Classes, Numeric, Range
 from tests.keeping import keeps
 
 from ..examples import BINARY, complete, reports
+
+
+def asked(question: QuestionCounts) -> Reports:
+    """The reports to a question about as many classes as it has slots."""
+    names = tuple("abcdefghijklmnop"[: question.mechanism.slots])
+    return Reports(ClassLabel(Classes(name="y", classes=names)), question)
+
 
 TRUE = 0.02
 Y = np.array([0.0, 0.0, 0.0, 1.0])
@@ -105,17 +114,17 @@ def test_reports_contradict_a_true_prevalence_in_at_most_one_collection_of_twent
     for seed in range(200):
         holders = rng.multinomial(4000, np.tile(law / 4.0, 4)).reshape(4, classes)
         question: QuestionCounts = reports(complete(2), holders, 3.0, seed)
-        false += bool(contradicted(law, question, None))
-        found += bool(contradicted(twice, question, None))
+        false += bool(contradicted(law, asked(question)))
+        found += bool(contradicted(twice, asked(question)))
     assert false <= 18  # with .05 in truth, 19 or more come once in a thousand times
     assert found > 190
 
 
 @keeps(
     "robustness: a true prevalence is contradicted at every look in at most 5 % of collections",
-    in_="learning/core/overall.py",
-    instead_of="about.progress, LEVEL",
-    plant="None, LEVEL",
+    in_="learning/figures/figure.py",
+    instead_of="factor_at(self.progress, level)",
+    plant="factor_at(None, level)",
 )
 def test_a_true_prevalence_is_contradicted_at_no_look() -> None:
     """Of 30 collections looked at ten times as they grow; by one look's rule it is in many more."""
@@ -133,7 +142,7 @@ def test_a_true_prevalence_is_contradicted_at_no_look() -> None:
             question = replace(question, sums=sums, n=n, planned=None)
             for place, planned in enumerate((4000.0, None)):
                 looked = replace(question, planned=planned)
-                looks[place] |= bool(contradicted(law.sum(axis=0), looked, None))
+                looks[place] |= bool(contradicted(law.sum(axis=0), asked(looked)))
         false += int(looks[0])
         by_one_look += int(looks[1])
     assert false <= 5  # with .05 in truth, 6 or more come once in three hundred times

@@ -10,19 +10,17 @@ from privet.learning.core.amounts import tells_nothing
 from privet.learning.core.counts import Estimate, QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.figures import clipping
-from privet.learning.figures.changes import over_time
-from privet.learning.figures.clipping import AS_PUBLIC, InCells, public_distances, unclipped
-from privet.learning.figures.insight import (
-    FALSE_DISCOVERY_RATE,
+from privet.learning.figures.clipping import AS_PUBLIC, Clipping, InCells
+from privet.learning.figures.compare import (
     Insight,
     insight,
     mean_would_tell,
-    unclipped_mean,
-    unclipping,
+    over_time,
 )
 from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.scores import score_differences
+from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Range
@@ -51,6 +49,13 @@ def asked(t: Floats, holders: int = HOLDERS, epsilon: float = 4.0) -> QuestionCo
     mechanism = create_mechanism("subset", epsilon, 4, 2, regression=True)
     sums = simulate_sums(mechanism, counts, np.random.default_rng(0))
     return QuestionCounts(TREE, mechanism, sums, holders, scale=SCALE)
+
+
+def hidden_by(public: PublicData, question: QuestionCounts) -> Clipping:
+    """All that clipping hides of a question's reports."""
+    found = Clipping.of(public, question)
+    assert found is not None
+    return found
 
 
 def test_as_many_more_as_are_asked_for_tell_something() -> None:
@@ -138,7 +143,7 @@ def test_noise_is_not_taken_for_what_clipping_hides() -> None:
     model = fit("weighted", LABEL, public, [few], **REPORTS_ALONE)
     (row,) = insight(LABEL, public, [few], model).overall
     longer = max(row.high - row.reported, row.reported - row.low)
-    by_values = unclipping(LABEL, public, few, model.values[:, 0], few.plausible.sum(axis=1))
+    by_values = hidden_by(public, few).at(model.values[:, 0]).of(few.plausible.sum(axis=1))
     before, after = (overall_precision(LABEL, public, few, model=of) for of in (None, model))
     wished = 0.9 * max(by_values.reach(0.0, 0.0))
     assert before.reports(wished, None) is not None
@@ -186,13 +191,13 @@ def test_a_fit_is_said_to_tell_the_mean_where_it_does() -> None:
 def test_the_mean_of_clipped_labels_gives_that_of_all(rows: int, skew: float) -> None:
     """For every shift of which some are not clipped, up to the steps that are interpolated."""
     u = np.random.default_rng(rows).gamma(skew, 2.0 / np.sqrt(skew), rows) - 1.0
-    distances, at_spreads = public_distances(LABEL, public_rows(u), asked(np.full(4, 0.5)))
-    assert distances.mean() == pytest.approx(u.mean(), abs=0.01)
+    hidden = hidden_by(public_rows(u), asked(np.full(4, 0.5)))
+    assert hidden.u.mean() == pytest.approx(u.mean(), abs=0.01)
     step = (2.0 * RADIUS + 2.0 * np.abs(u).max()) / 399.0
     for shift in np.linspace(-RADIUS - u.max() + step, RADIUS - u.min() - step, 60):
         clipped = np.clip(shift + u, -RADIUS, RADIUS)
         if (np.abs(clipped) < RADIUS).mean() > 0.05:
-            found = float(at_spreads[AS_PUBLIC].whole(clipped.mean()))
+            found = float(hidden.spreads[AS_PUBLIC].whole(clipped.mean()))
             assert found == pytest.approx(shift + u.mean(), abs=3.0 * step)
 
 
@@ -256,7 +261,7 @@ def test_intervals_hold_where_labels_spread_otherwise_than_public_ones(
     t = np.clip(labels, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
     question, truth = asked(np.full(4, t), 4_000_000, 8.0), CENTRES + labels.mean()
     model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
-    model = unclipped(model, public, question)
+    model = hidden_by(public, question).model(model, question.factor)
     assert ((model.low[:, 0] <= truth) & (truth <= model.high[:, 0])).all()
     (of_root,) = node_shares(LABEL, public, question, model, 0).rows
     (overall,) = insight(LABEL, public, [question], model).overall
@@ -287,15 +292,9 @@ def test_intervals_of_labels_that_spread_twice_as_far_hold_as_often_as_they_say(
         sums = simulate_sums(one, np.rint(whole).astype(np.int64), rng)
         alone = QuestionCounts(complete(0), one, sums, share)
         of_cells = Estimate(CENTRES.mean() + clipped + error * rng.normal(), error**2)
-        found = unclipped_mean(
-            LABEL,
-            public_rows(drawn(400)),
-            question,
-            CENTRES + clipped,
-            of_cells,
-            np.ones(4),
-            alone if asked_alone else None,
-        )
+        hidden = hidden_by(public_rows(drawn(400)), question).at(CENTRES + clipped)
+        joined = alone if asked_alone else None
+        found = hidden.of(np.ones(4)).mean(of_cells, question.holders, joined)
         held.append(found.low <= mean <= found.high)
     assert np.mean(held) >= 0.9
 
@@ -479,6 +478,7 @@ def test_intervals_of_changes_hold_where_a_wave_is_clipped_more(
 def test_nothing_changes_without_centres_or_public_records() -> None:
     public = public_rows(np.zeros(40))
     question = replace(asked(np.full(4, 0.5)), scale=LabelScale.of(LABEL, 4))
-    model = fit("drift", LABEL, public, [question])
-    assert unclipped(model, public, question) is model
-    assert unclipped(model, PublicData(public.X[:0], public.y[:0]), question) is model
+    assert Clipping.of(public, question) is None
+    centred = asked(np.full(4, 0.5))
+    assert Clipping.of(public, centred) is not None
+    assert Clipping.of(PublicData(public.X[:0], public.y[:0]), centred) is None

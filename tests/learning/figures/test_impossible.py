@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import Estimate, QuestionCounts
+from privet.learning.figures.compare import insight
 from privet.learning.figures.impossible import FALSE_ALARMS, Impossible, impossible, least_false
-from privet.learning.figures.insight import insight
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums

@@ -7,18 +7,20 @@ from scipy.stats import binom
 from privet.learning.core.amounts import figure
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.labels import kind_of
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
-from privet.learning.figures.insight import (
-    FALSE_DISCOVERY_RATE,
+from privet.learning.figures.compare import (
     Comparison,
     Insight,
     cell_differences,
     insight,
 )
+from privet.learning.figures.figure import Reports
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.figures.power import POWER
+from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_question, simulate_sums
 from privet.protocol.errors import InvalidRequest
@@ -189,7 +191,9 @@ def test_cells_with_few_public_rows_are_seldom_listed(
             rng.multinomial(rows, p.ravel() / p.sum()).reshape(p.shape) for rows in (200, 50_000)
         )
         asked = QuestionCounts(tree, mechanism, simulate_sums(mechanism, counts, rng), 50_000)
-        listed += bool(cell_differences(label, asked, by_cell.astype(float), selection=1.0))
+        listed += bool(
+            cell_differences(Reports(kind_of(label), asked), by_cell.astype(float), selection=1.0)
+        )
     assert listed <= most
 
 
@@ -207,7 +211,7 @@ def test_fewer_holders_are_listed_only_of_cells_with_ten_public_records(
         drawn = simulate_sums(mechanism, sums, np.random.default_rng(0))
         asked = QuestionCounts(tree, mechanism, drawn, 1_000_000, planned=planned)
         by_cell = np.stack([rows, 0.0 * rows], axis=1)
-        found = cell_differences(BINARY, asked, by_cell, selection=1.0)
+        found = cell_differences(Reports(kind_of(BINARY), asked), by_cell, selection=1.0)
         assert {row.cell for row in found if row.name is None} & {0, 1} == listed
 
 
@@ -285,7 +289,7 @@ def test_intervals_of_what_is_listed_cover(planned: int | None, shift: float) ->
         question = QuestionCounts(
             tree, mechanism, simulate_sums(mechanism, counts, rng), 4_000, planned=planned
         )
-        for row in cell_differences(BINARY, question, public, 1.0):
+        for row in cell_differences(Reports(kind_of(BINARY), question), public, 1.0):
             mass = counts[row.cell].sum()
             truth = mass / 4_000
             if row.name is not None:
@@ -406,7 +410,7 @@ def test_a_share_of_nothing_up_to_noise_does_not_show_that_all_are_alike() -> No
         sums = simulate_sums(mechanism, counts, np.random.default_rng(seed))
         asked = QuestionCounts(TREE, mechanism, sums, n)
         nothing += bool(asked.counts[7, 1] < 0.0)
-        listed = cell_differences(BINARY, asked, public, selection=5.0)
+        listed = cell_differences(Reports(kind_of(BINARY), asked), public, selection=5.0)
         assert not any(row.cell == 7 and row.name is not None for row in listed)
     assert nothing > 3
 

@@ -15,7 +15,7 @@ from privet.learning.core.amounts import (
     tells_nothing,
 )
 from privet.learning.core.counts import Interval, QuestionCounts
-from privet.learning.figures.insight import Comparison, insight
+from privet.learning.figures.compare import Comparison, insight
 from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.scores import Yardsticks

@@ -11,10 +11,11 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from privet.learning.core.contrasts import moments
-from privet.learning.core.overall import joined
+from privet.learning.core.labels import kind_of
+from privet.learning.core.looks import of_both
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.figures.changes import over_time
-from privet.learning.figures.insight import insight
+from privet.learning.figures.compare import insight, over_time
+from privet.learning.figures.joint import joined
 from privet.learning.figures.power import POWER, Difference, ShareDifference, in_a_cell
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
@@ -114,7 +115,7 @@ def test_the_noise_of_a_plan_is_that_of_the_holders_who_differ() -> None:
         about, alone = simulate_counts(task, holders.X, y, rng)
         weights = np.array([0.5, -0.5])
         rest = about.mean(np.broadcast_to(weights, (about.partition.cells, 2)).copy())
-        variances.append(joined(rest, about.holders, alone, weights).variance)
+        variances.append(joined(rest, about.holders, alone, weights)[0].variance)
         shares.append(float((y == 0.0).mean()))
     share = float(np.mean(shares))
     planned = overall.variance(share) - share * (1.0 - share) / HOLDERS
@@ -160,7 +161,7 @@ def test_a_plan_states_the_least_change_of_its_waves(
 @pytest.mark.parametrize("progress", [1.0, None], ids=["many", "once"])
 def test_power_and_the_least_difference_are_inverse(progress: float | None) -> None:
     """And looking often takes more than looking once."""
-    mean = Difference(1e-4, 2e-4, 5, 1.0, progress)
+    mean = Difference((1e-4, 2e-4), 5, 1.0, of_both(progress))
     share = ShareDifference(18.0, 1_000.0, lambda share: 1e-5 + 1e-5 * share, 20_000.0, 5, progress)
     for difference in (mean, share):
         for power in (0.3, POWER, 0.9):
@@ -204,7 +205,7 @@ def test_a_difference_in_a_cell_is_that_of_the_median_cell(slots: int) -> None:
     holders, spread = np.full(7, 3000.0), np.geomspace(60.0, 300.0, 7) ** 2
     noise = np.eye(slots) * spread[:, None, None]
     label = Classes(name="y", classes=tuple("abcdef"[:slots]))
-    found = in_a_cell(label, noise, holders, public, 1.0, None, None)
+    found = in_a_cell(kind_of(label), noise, holders, public, 1.0, None, None)
     of_slot, with_mass, of_mass = (each / 3000.0**2 for each in moments(noise))
 
     def least(cell: int, slot: int) -> float:

@@ -12,11 +12,16 @@ import pandas as pd
 import pytest
 
 from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.labels import NumberLabel
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.figures.changes import over_time
-from privet.learning.figures.clipping import beyond_spreads
-from privet.learning.figures.insight import Comparison, as_reported, insight, overall_shares
+from privet.learning.figures.clipping import AgainstPublic
+from privet.learning.figures.compare import (
+    Comparison,
+    insight,
+    over_time,
+    overall_shares,
+)
 from privet.learning.figures.power import Difference
 from privet.learning.figures.precision import HOLDERS
 from privet.learning.methods import Fitting, fit
@@ -252,15 +257,15 @@ def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) ->
     said = compared(planner, long_tailed(20_000, np.random.default_rng(9)), 9)
     assert (said.high - said.low) / 2.0 == pytest.approx(found.half_width, rel=0.03)
     assert isinstance(found.overall, Difference)
-    clipping, shown = found.overall.clipping, found.overall.smallest(POWER)
-    assert clipping is not None
+    hiding, shown = found.overall.hiding, found.overall.smallest(POWER)
+    assert isinstance(hiding, AgainstPublic)
     assert said.seen_from is not None
     assert shown is not None
-    as_public = replace(found.overall, clipping=replace(clipping, held=clipping.at_spreads))
+    as_public = replace(found.overall, hiding=replace(hiding, held=hiding.spreads))
     assert said.seen_from == pytest.approx(as_public.smallest(POWER), rel=0.05)
     assert as_public.power(said.seen_from) == pytest.approx(POWER, abs=0.1)
     assert said.seen_from <= shown < 1.1 * said.seen_from
-    of_noise = replace(found.precision, unclipping=None).half_width(20_000, 1.0)
+    of_noise = replace(found.precision, hidden=None).half_width(20_000, 1.0)
     assert of_noise < 0.95 * found.precision.half_width(20_000, 1.0)
 
 
@@ -299,9 +304,8 @@ def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None
 def test_no_number_of_reports_shows_what_clipping_hides() -> None:
     """The tails of numbers around centres; a half-width above what they may hide is reached."""
     precision = planner_of_numbers("once", 1).collection().here.precision
-    of = precision.unclipping
-    assert of is not None
-    hidden = sum(of.reach(0.0, ONE_LOOK)) / 2.0
+    assert precision.hidden is not None
+    hidden = sum(precision.hidden.unclipping.reach(0.0, ONE_LOOK)) / 2.0
     assert precision.reports(0.99 * hidden, None) is None
     needed = precision.reports(2.0 * hidden, None)
     assert needed is not None
@@ -328,21 +332,22 @@ def test_a_plan_knows_that_centres_were_learned_of_the_public_records() -> None:
     collection = planner.collection()
     task, overall = collection.task, collection.here.overall
     assert isinstance(overall, Difference)
-    difference, clipping = overall.smallest(POWER), overall.clipping
+    difference, hiding = overall.smallest(POWER), overall.hiding
     assert difference is not None
-    assert clipping is not None
+    assert isinstance(hiding, AgainstPublic)
     assert isinstance(planner.label, Range)
     (asked,) = simulate_counts(task, public.X[:0], public.y[:0], np.random.default_rng(0))
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
-    alike = as_reported(planner.label, planner.fair.public, asked).mean()
+    number = NumberLabel(planner.label)
+    alike = number.as_reported(planner.fair.public, asked).mean()
     for spread in (0.5, 1.0, 2.0):
         holders = rows(50_000, 2, spread)
         X = (np.clip(holders.X, low, high) - low) / (high - low)
         for side in (-difference, difference):
             y = holders.y - holders.y.mean() + public.y.mean() + side
-            moved = as_reported(planner.label, PublicData(X, y), asked).mean() - alike
-            shown = beyond_spreads(clipping.at_spreads, clipping.clipped, moved)
-            assert abs(shown) > 0.99 * clipping.moved(difference), (spread, side)
+            moved = number.as_reported(PublicData(X, y), asked).mean() - alike
+            shown = hiding.unexplained(moved)
+            assert abs(shown) > 0.99 * hiding.moved(difference), (spread, side)
 
 
 @pytest.mark.usefixtures("quick")

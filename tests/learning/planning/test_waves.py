@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats
-from privet.learning.figures.changes import over_time
+from privet.learning.figures.compare import over_time
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.outcome import PanelPlan
 from privet.learning.planning.planner import POWER, Planner

@@ -1,4 +1,4 @@
-"""Figures of all holders, from a question about cells and one about the label alone.
+"""One figure of all holders from two questions: about the cell, and about the label alone.
 
 Of n holders m, whom their devices drew whatever their record is, were asked for the label alone at
 the full epsilon, and the others for cell and label. Both parts give a figure of all: a from m, b
@@ -14,35 +14,18 @@ from low to high, which is exact for the share of a class. So that noise does no
 that at the shares of both parts together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, sqrt
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
 
 from privet.protocol.mechanisms.base import Mechanism
 
-from .counts import Estimate, Interval, QuestionCounts
-from .looks import LEVEL, factor_at
-from .public_data import Floats
-
-
-def without_label_question(
-    questions: Sequence[QuestionCounts],
-) -> tuple[Sequence[QuestionCounts], QuestionCounts | None]:
-    """The questions but the one about the label alone, and that one, if there is one."""
-    if len(questions) == 2:
-        about, alone = questions
-        slots = about.mechanism.slots
-        if (
-            alone.partition.cells == 1 < about.partition.cells
-            and alone.mechanism.slots == slots > 1
-        ):
-            return [about], alone
-    return questions, None
-
+from ..core.counts import Estimate, QuestionCounts
+from ..core.public_data import Floats
 
 Number = TypeVar("Number", float, Floats)
 Noise = Callable[[Floats], Floats]
@@ -69,16 +52,12 @@ class Joint:
 
 def joined(
     rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
-) -> Estimate:
-    """A figure of all holders: ``rest``, that of the ``holders`` asked for the cell, joined with
-    the mean of ``weights``, ``(slots,)``, over those asked for the label ``alone``."""
-    return joined_with_noise(rest, holders, alone, weights)[0]
-
-
-def joined_with_noise(
-    rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
 ) -> tuple[Estimate, Noise]:
-    """``joined``, and its noise, which depends on holders' figures by the draw of who is asked."""
+    """A figure of all holders: ``rest``, that of the ``holders`` asked for the cell, joined with
+    the mean of ``weights``, ``(slots,)``, over those asked for the label ``alone``.
+
+    With its noise, which depends on holders' figures by the draw of who is asked.
+    """
     if alone is None or alone.n == 0:
         return rest, partial(np.full_like, fill_value=rest.variance)
     how = joint(rest, holders, alone, weights)
@@ -126,28 +105,6 @@ def without_misfits(mechanism: Mechanism, weights: Floats, n: float, counts: Flo
         for of in (weights + 1.0, weights - 1.0, np.ones_like(weights))
     )
     return (more - less) / (4.0 * all_counts) if all_counts > 0.0 else float(weights.mean())
-
-
-def contradicted(
-    prevalence: Floats, about: QuestionCounts, alone: QuestionCounts | None
-) -> list[tuple[int, Interval]]:
-    """The classes whose stated share reports contradict, with their shares by the reports.
-
-    Where the holders are drawn from a population with the ``prevalence``, ``(classes,)``, there is
-    any at any look (``QuestionCounts.looks``) in at most 5 % of collections.
-    """
-    classes = len(prevalence)
-    factor = factor_at(about.progress, LEVEL / (1 if classes == 2 else classes))
-    found = []
-    for place, (unit, stated) in enumerate(zip(np.eye(classes), prevalence, strict=True)):
-        share = joined(
-            about.mean(np.tile(unit, (about.partition.cells, 1))), about.holders, alone, unit
-        )
-        holders = about.holders + (0.0 if alone is None else alone.holders)
-        off = sqrt(share.variance + stated * (1.0 - stated) / holders)
-        if abs(share.value - stated) > factor * off:
-            found.append((place, share.interval(0.0, 1.0)))
-    return found
 
 
 def best(v_a: float, v_b: float, part: float, s: Number) -> tuple[Number, Number]:

@@ -3,15 +3,9 @@
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.overall import (
-    best,
-    joined,
-    joined_with_noise,
-    without_label_question,
-    without_misfits,
-)
+from privet.learning.core.counts import QuestionCounts, without_label_question
 from privet.learning.core.public_data import PublicData
+from privet.learning.figures.joint import best, joined, without_misfits
 from privet.learning.simulation import simulate_counts
 from privet.learning.simulation.sums import simulate_sums
 from privet.learning.task_building.build import build_encoded
@@ -63,7 +57,7 @@ def test_intervals_of_both_questions_cover(
         question, alone = collected(epsilon, part, seed)
         weights = np.array([-0.5, 0.5])
         rest = question.mean(np.broadcast_to(weights, (CELLS, 2)).copy())
-        of_all = joined(rest, question.holders, alone, weights)
+        of_all, _ = joined(rest, question.holders, alone, weights)
         error = of_all.value + 0.5 - round(RARE * HOLDERS) / HOLDERS
         errors.append(error**2 / of_all.variance)
         inside += abs(error) <= 1.96 * of_all.variance**0.5
@@ -99,8 +93,11 @@ def test_the_noise_at_another_share_follows_from_the_draw() -> None:
         collections = [collected(4.0, 0.2, seed, share) for seed in range(20)]
         rests = [q.mean(np.broadcast_to(weights, (CELLS, 2)).copy()) for q, _ in collections]
         both = [(r, q.holders, a, weights) for r, (q, a) in zip(rests, collections, strict=True)]
-        noises = [joined_with_noise(*each)[1](spread) for each in both]
-        there[share] = np.mean(noises, axis=0), np.mean([joined(*each).variance for each in both])
+        noises = [joined(*each)[1](spread) for each in both]
+        there[share] = (
+            np.mean(noises, axis=0),
+            np.mean([joined(*each)[0].variance for each in both]),
+        )
     (noise, here), (_, wanted) = there.values()
     assert noise == pytest.approx([here, wanted], rel=0.05)
     assert here < 0.85 * wanted

@@ -1,0 +1,589 @@
+"""Comparisons: reports with public records, and one wave of a panel with another.
+
+Either way figures of all holders and of every cell are made of counts (``figure``), each is tested
+against what is known of it, those that differ are selected among all (``select``), and intervals
+are as wide as the selection needs. Public records are known with the chance of who is in them, and
+cells were grown on them (``selection``); an earlier wave is as unsure as the later one.
+
+Of public records a cell's mass, U_k / n against m_k / m, and its labels, V_ks / U_k against h_ks /
+m_k, are compared. The mean of a number is compared by a normal law, with the public variance
+s p (1 - p) / (m_k + 1) on the scale [0, 1], s being the factor of ``selection``. Waves are
+compared with the one before and with the first, in a panel of W waves (2 (W - 1) - 1) times, those
+to come included. Holders who answer several waves make differences surer than is said.
+
+No difference is never said without the least one that would have been seen (``power``). Numbers
+that were clipped around centres differ only by what no spread of ``clipping`` explains.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import sqrt
+
+import numpy as np
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Label, Range
+
+from ..core.amounts import tells_nothing
+from ..core.counts import (
+    Estimate,
+    Interval,
+    QuestionCounts,
+    misfit_share,
+    public_counts,
+    without_label_question,
+)
+from ..core.labels import ClassLabel, NumberLabel, kind_of
+from ..core.looks import LEVEL, Looks, critical_difference, of_both, widened
+from ..core.model import Model
+from ..core.public_data import Floats, PublicData
+from .clipping import BetweenWaves, Clipping, wider
+from .figure import Figure, PublicShare, Reports, on_simplex
+from .impossible import Impossible, impossible
+from .power import binomial_variance, in_a_cell, smoothed_shares
+from .select import discoveries
+from .sentences import change_in_words, clipped_waves, comparison, effect, over_waves
+
+SIDES = np.array([0.0, -1.0, 1.0])
+"""A value and its interval's ends, in half widths."""
+FEWEST_ROWS_TO_COMPARE = 10
+"""Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One figure of the holders with its 95 % interval, and the public records' value.
+
+    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
+    would have been detected with the probability ``POWER``; None if no difference would.
+    """
+
+    name: str
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+    seen_from: float | None
+
+
+@dataclass(frozen=True)
+class CellDifference:
+    """A cell whose mass (``name`` None), or whose share of ``name``, differs from public data.
+
+    ``low`` to ``high`` is an interval of ``reported``; of those listed one in twenty misses.
+    """
+
+    cell: int
+    name: str | None
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Insight:
+    """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
+    model.
+
+    ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
+    those whose record did.
+    ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
+    that differ significantly, most significant first. In half of the cells every difference
+    of ``seen_in_a_cell`` or more would have been listed with the probability ``POWER``, were it the
+    only one; None if none would. ``moved`` is the mean absolute change of the
+    model's values by the reports, over its cells by mass, in shares or in the label's units;
+    ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
+    for a numeric label. ``looks`` says at how many looks intervals and differences hold.
+    With ``impossible`` reports, which cannot all be honest, every interval is all that there can
+    be, and no difference is listed. ``gathered`` says of strata what ``misfits`` does, if whoever
+    asks has named the columns. ``figures`` are those of ``overall``, which explain themselves.
+    """
+
+    reports: int
+    misfits: Interval
+    public_records: int
+    cells: int
+    overall: tuple[Comparison, ...]
+    differences: tuple[CellDifference, ...]
+    seen_in_a_cell: float | None
+    moved: float
+    relabelled: int | None
+    sentence: str
+    looks: Looks
+    impossible: Impossible | None = None
+    gathered: str = ""
+    figures: tuple[Figure, ...] = field(default=(), repr=False, compare=False)
+
+
+def insight(
+    label: Label, public: PublicData, questions: Sequence[QuestionCounts], model: Model
+) -> Insight:
+    """Compare the reports with the public records, and the model with that of public data only.
+
+    Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
+    """
+    question = question_about(model, questions)
+    if question is None:
+        raise InvalidRequest(
+            "There are no reports about the label in this model's cells: wait for holders, or fit "
+            "a model of a task that asks for the label."
+        )
+    reports = Reports(kind_of(label), question, without_label_question(questions)[1])
+    kind, clip = reports.kind, Clipping.of(public, question)
+    public_by_cell = public_counts(label, public, question.partition, question.scale)
+    figures, overall = _overall(public, reports, clip, model.values[:, 0])
+    misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
+    differences = cell_differences(reports, public_by_cell, model.selection, clip)
+    seen_in_a_cell = in_a_cell(
+        kind,
+        question.noise,
+        question.plausible.sum(axis=1),
+        public_by_cell,
+        model.selection,
+        question.scale,
+        question.progress,
+        None if clip is None else clip.against,
+    ).smallest()
+    before = model.without_reports().values
+    mass = np.maximum(question.counts.sum(axis=1), 0.0)
+    changed = np.abs(model.values - before).max(axis=1)
+    moved = float((mass * changed).sum() / max(mass.sum(), 1e-300))
+    relabelled = None
+    if kind.is_share:
+        relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
+    cells = question.partition.cells
+    said = comparison(label, overall, differences, seen_in_a_cell)
+    sentence = f"{said} {effect(label, moved, relabelled, cells)}"
+    if (false := impossible(questions)) is not None:
+        least, most = kind.bounds
+        overall = tuple(
+            replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall
+        )
+        misfits, seen_in_a_cell = replace(misfits, low=0.0, high=1.0), None
+        differences, figures, sentence = (), (), false.sentence
+    return Insight(
+        reports.n,
+        misfits,
+        len(public),
+        cells,
+        overall,
+        differences,
+        seen_in_a_cell,
+        moved,
+        relabelled,
+        sentence,
+        question.looks,
+        false,
+        figures=figures,
+    )
+
+
+def overall_shares(
+    label: Classes, public: PublicData, questions: Sequence[QuestionCounts]
+) -> tuple[Comparison, ...]:
+    """The share of each class, which needs no model; empty without reports about the label."""
+    reports = Reports.of(label, questions)
+    return () if reports is None else _overall(public, reports)[1]
+
+
+def contradicted(prevalence: Floats, reports: Reports) -> list[tuple[int, Interval]]:
+    """The classes whose stated share reports contradict, with their shares by the reports.
+
+    Where the holders are drawn from a population with the ``prevalence``, ``(classes,)``, there is
+    any at any look (``QuestionCounts.looks``) in at most 5 % of collections.
+    """
+    level, found = LEVEL / reports.kind.tests, []
+    for place, (share, stated) in enumerate(zip(reports.overall(0.0), prevalence, strict=True)):
+        off = replace(share, spread=stated * (1.0 - stated)).drawn.half_width(level)
+        if abs(share.value - stated) > off:
+            found.append((place, share.interval()))
+    return found
+
+
+def mean_would_tell(label: Range, public: PublicData, questions: Sequence[QuestionCounts]) -> bool:
+    """True if the reports tell the mean, as a model of them would: by the public cells' means."""
+    reports = Reports.of(label, questions)
+    if reports is None:
+        return False
+    clip = Clipping.of(public, reports.question)
+    alike = float(NumberLabel(label).as_reported(public, reports.question).mean())
+    of = mean_of_labels(reports, clip, alike, public_means(label, public, reports.question))
+    return not tells_nothing(of.low, of.high, label.low, label.high)
+
+
+def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
+    """The question about the label in the model's own cells, if anybody has answered it.
+
+    That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
+    """
+    tree, label = model.partition, model.label
+    for question in questions:
+        same = all(
+            np.array_equal(getattr(question.partition, name), getattr(tree, name))
+            for name in ("feature", "threshold", "left", "right")
+        )
+        if same and question.n and question.mechanism.slots == label.slots:
+            return kind_of(label).scaled(question)
+    return None
+
+
+def public_means(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+    """The mean of the public labels in each cell, ``(cells,)``, clipped as reported ones are."""
+    scale = question.scale_of(label)
+    counts = public_counts(label, public, question.partition, scale)
+    return np.asarray(scale.low + scale.width * smoothed_shares(counts)[:, 1])
+
+
+def mean_of_labels(
+    reports: Reports, clip: Clipping | None, about: float, values: Floats | None
+) -> Interval:
+    """The mean label of all holders with its 95 % interval, given the cells' ``values``.
+
+    ``about`` is c of ``Reports.overall``; clipping is allowed for about the ``values``.
+    """
+    if clip is None or values is None:
+        return reports.overall(about)[0].interval()
+    (of_cells,) = replace(reports, alone=None).overall(about)
+    mass, holders = reports.question.plausible.sum(axis=1), reports.question.holders
+    return clip.at(values).of(mass).mean(of_cells.estimate, holders, reports.alone)
+
+
+def _overall(
+    public: PublicData,
+    reports: Reports,
+    clip: Clipping | None = None,
+    values: Floats | None = None,
+) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
+    """Each class's share, or the mean label, with the test that the populations are alike."""
+    kind, m = reports.kind, len(public)
+    expected: list[float] = kind.public_figures(public).tolist()
+    known: Sequence[PublicShare | Figure]
+    if isinstance(kind, ClassLabel):
+        figures = reports.overall(kind.middle)
+        known = [PublicShare(hits, m) for hits in kind.hits(public).tolist()]
+        intervals = on_simplex(figures)
+    else:
+        on_scale = kind.as_reported(public, reports.question)
+        alike, (low, high) = float(on_scale.mean()), kind.bounds
+        (of_all,) = reports.overall(alike, expected[0])
+        spread = float(on_scale.var())
+        if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
+            spread = (alike - low) * (high - alike)
+        value, mean = expected[0] + (of_all.value - alike), np.array(expected[0])
+        of_all = replace(of_all, value=value, spread=spread)
+        hiding = None if clip is None else clip.against(clip.public_mean)
+        figures = [of_all]
+        known = [Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, hiding=hiding, given=True)]
+        intervals = [mean_of_labels(reports, clip, alike, values)]
+    rows = zip(kind.names, figures, known, intervals, expected, strict=True)
+    return tuple(figures), tuple(
+        Comparison(
+            name,
+            of.value,
+            of.low,
+            of.high,
+            public_value,
+            float(stated.p_value(reported)),
+            stated.to_detect(reported, kind.tests).smallest(),
+        )
+        for name, reported, stated, of, public_value in rows
+    )
+
+
+def cell_differences(
+    reports: Reports, public_by_cell: Floats, selection: float, clip: Clipping | None = None
+) -> tuple[CellDifference, ...]:
+    """The cells whose mass or labels differ from the public counts', the surest first.
+
+    ``selection`` is by how much more public labels vary since cells were grown on them.
+    """
+    kind, question, rows = reports.kind, reports.question, public_by_cell.sum(axis=1)
+    masses, of_masses = reports.masses(), PublicShare(rows, rows.sum())
+    labels, of_labels = _labels(reports, public_by_cell, selection, clip)
+    of_mass, of_label = of_masses.p_value(masses), of_labels.p_value(labels)
+    of_mass[(masses.value < of_masses.value) & (rows < FEWEST_ROWS_TO_COMPARE)] = 1.0
+    of_label[question.counts.sum(axis=1) <= 1.0] = np.nan
+    p = np.concatenate([of_mass, of_label.ravel()])
+    places, level = discoveries(p, int(np.isfinite(p).sum()))
+    ends = [kind.of_shares(question, np.full_like(question.counts, end))[0] for end in (0.0, 1.0)]
+    found = []
+    for place in places:
+        cell, slot = place, -1
+        value, half, known = masses.value, masses.half_width(level), of_masses.value
+        least, most = 0.0, 1.0
+        if place >= len(rows):
+            cell, slot = divmod(place - len(rows), len(kind.names))
+            value, half, known = (
+                each[:, slot] for each in (labels.value, labels.half_width(level), of_labels.value)
+            )
+            least, most = (float(end[cell, slot]) for end in ends)
+        row = np.clip(value[cell] + half[cell] * SIDES, least, most)
+        if clip is not None and slot >= 0:
+            row = clip.cells(np.array([cell], dtype=np.int32), row[:, None], question.factor)[:, 0]
+        name = None if slot < 0 else kind.names[slot]
+        reported, low, high = row.tolist()
+        public, of_test = float(known[cell]), float(p[place])
+        found.append(CellDifference(cell, name, reported, low, high, public, of_test))
+    return tuple(found)
+
+
+def _labels(
+    reports: Reports, public_by_cell: Floats, selection: float, clip: Clipping | None
+) -> tuple[Figure, PublicShare | Figure]:
+    """Every cell's class shares, or its mean label, and what public records say of it."""
+    rows, q = public_by_cell.sum(axis=1)[:, None], smoothed_shares(public_by_cell)
+    figures, kind = reports.cells(), reports.kind
+    if kind.is_share:
+        return figures, PublicShare(public_by_cell, rows, selection, smoothed=q)
+    value, unit = kind.of_shares(reports.question, q)
+    t = reports.question.counts[:, 1:] / figures.holders
+    spread = unit**2 * binomial_variance(t, q[:, 1:])
+    hiding = None if clip is None else clip.against(unit * (q[:, 1:] - 0.5))
+    known = Figure(
+        value,
+        0.0 * value,
+        selection * spread,
+        rows + 1.0,
+        1.0,
+        kind.bounds,
+        hiding=hiding,
+        given=True,
+    )
+    return replace(figures, spread=spread).drawn, known  # rounding varies as a sample does
+
+
+@dataclass(frozen=True)
+class WaveFigure:
+    """A figure in one wave, with its interval.
+
+    Of those of whom the holders who answered are drawn, so it covers noise and who answered.
+    """
+
+    wave: int
+    reports: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """The share of a class, or the mean label, wave by wave, of all holders or in a cell."""
+
+    name: str
+    figures: tuple[WaveFigure, ...]
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class WaveChange:
+    """A change of ``name`` beyond chance, in a cell or of all holders, between two waves."""
+
+    since: int
+    wave: int
+    cell: int | None
+    name: str
+    before: float
+    after: float
+    low: float
+    """The change lies between this and ``high``."""
+    high: float
+    p_value: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The waves of a panel beside each other."""
+
+    lines: tuple[Line, ...]
+    changes: tuple[WaveChange, ...]
+    comparisons: int
+    sentence: str
+    in_cells: tuple[Line, ...] = ()
+    """Lines of the cells that changed, the surest change first."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Wave:
+    """The figures of one wave: of ``all`` holders, by name, and ``every`` one that is compared.
+
+    ``every`` has shape ``(1 + cells, figures)``, all holders first, NaN where a cell has too few.
+    """
+
+    number: int
+    reports: Reports
+    all: list[Figure]
+    every: Figure
+
+    @classmethod
+    def of(cls, number: int, reports: Reports, clip: Clipping | None) -> "_Wave":
+        kind, question = reports.kind, reports.question
+        of_all = [figure.drawn for figure in reports.overall()]
+        cells, some = reports.cells(), kind.independent
+        _, unit = kind.of_shares(question, question.counts)
+        of_cells = replace(cells, spread=np.maximum(cells.spread, unit**2 / cells.holders)).drawn
+        value = np.where(reports.known_cells[:, None], of_cells.value, np.nan)
+        overall = np.array([(figure.value, figure.variance) for figure in of_all[some]]).T
+        every = replace(
+            of_cells,
+            value=np.vstack([overall[0], value[:, some]]),
+            variance=np.vstack([overall[1], np.asarray(of_cells.variance)[:, some]]),
+            holders=reports.holders,
+        )
+        if clip is not None:
+            t = question.plausible[:, 1].sum() / question.plausible.sum()
+            of_cell = question.counts[:, 1:] / cells.holders
+            clipped = 2.0 * clip.radius * (np.clip(np.vstack([[[t]], of_cell]), 0.0, 1.0) - 0.5)
+            every = replace(every, hiding=clip.between(clipped))
+            of_all = [replace(of_all[0], hiding=clip.between(float(clipped[0, 0])))]
+        return cls(number, reports, of_all, every)
+
+
+def over_time(
+    label: Label,
+    waves: Mapping[int, Sequence[QuestionCounts]],
+    planned: int,
+    public: PublicData | None = None,
+) -> OverTime:
+    """The waves that have reports, by number from 1, of a panel of ``planned`` waves.
+
+    By the ``public`` records changes of numbers around centres allow for what clipping hides.
+    """
+    kind, found = kind_of(label), {}
+    for number, questions in sorted(waves.items()):
+        about, alone = without_label_question(questions)
+        if len(about) == 1 and about[0].n and about[0].mechanism.slots > 1:
+            found[number] = Reports(kind, about[0], alone)
+    if not found:
+        return OverTime((), (), 0, "No wave has reports about the label yet.")
+    some = next(iter(found.values())).question
+    clip = None if public is None else Clipping.of(public, some)
+    of_waves = [_Wave.of(number, reports, clip) for number, reports in found.items()]
+    comparisons = comparisons_of(label, some.partition.cells, planned)
+    lines = _lines(of_waves, clip)
+    changes = _changes(of_waves, lines, comparisons)
+    in_cells = _lines_in_cells(of_waves, changes, clip)
+    some_names = kind.independent
+    first, last = of_waves[0].all[some_names], of_waves[-1].all[some_names]
+    seen = [
+        one.to_detect(other, comparisons).smallest() for one, other in zip(first, last, strict=True)
+    ]
+    sentence = over_waves(label, (of_waves[0].number, of_waves[-1].number), changes, seen)
+    if some.centred:
+        _, width = kind.scale_of(some)
+        sentence += f" {clipped_waves(width / 2.0, allowed=clip is not None)}"
+    return OverTime(lines, changes, comparisons, sentence, in_cells)
+
+
+def comparisons_of(label: Label, cells: int, waves: int) -> int:
+    """Comparisons in a panel of so many waves: each with the one before it and with the first."""
+    return (2 * (waves - 1) - 1) * kind_of(label).tests * (1 + cells)
+
+
+def _changes(
+    waves: Sequence[_Wave], lines: Sequence[Line], comparisons: int
+) -> tuple[WaveChange, ...]:
+    """The changes that are listed, the surest first, between the values that lines show."""
+    kind = waves[0].reports.kind
+    names, (lowest, highest) = kind.names[kind.independent], kind.bounds
+    of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
+    pairs = [(waves[0], wave) for wave in waves[1:]] + list(pairwise(waves[1:]))
+    p = np.array([one.every.p_value(other.every) for one, other in pairs])
+    places, level = discoveries(p.ravel(), comparisons)
+    changes = []
+    for at in zip(*np.unravel_index(np.array(places, dtype=np.intp), p.shape), strict=True):
+        pair, place, slot = map(int, at)
+        (one, other), name = pairs[pair], names[slot]
+        if place == 0:
+            before, after = (of_all[name, wave.number] for wave in (one, other))
+        else:
+            raw = (wave.every.value[place, slot] for wave in (one, other))
+            before, after = (float(np.clip(value, lowest, highest)) for value in raw)
+        ends = _ends(one.every, other.every, (place, slot), level, after - before)
+        cell = None if place == 0 else place - 1
+        since, now = (one.number, before), (other.number, after)
+        said = change_in_words(kind, name, since, now, ends)
+        changes.append(
+            WaveChange(*since[:1], *now[:1], cell, name, before, after, *ends, float(p[at]), said)
+        )
+    return tuple(changes)
+
+
+def _ends(
+    one: Figure, other: Figure, at: tuple[int, int], level: float, apart: float
+) -> tuple[float, float]:
+    """The interval of a change, which reaches to the figures' values ``apart``, but not past 0."""
+    first, second = float(one.variance[at]), float(other.variance[at])
+    raw = float(other.value[at] - one.value[at])
+    progress, sign = of_both(one.progress, other.progress), float(np.sign(raw))
+    half = float(critical_difference((first, second), progress, level))
+    least, most = abs(raw) - half, abs(raw) + half
+    if isinstance(one.hiding, BetweenWaves) and isinstance(other.hiding, BetweenWaves):
+        halves = np.array([widened(first, one.progress), widened(second, other.progress)])
+        before, after = half * np.sqrt(halves / halves.sum())
+        was, now = one.hiding.only(at), other.hiding.only(at)
+        least, most = now.ends(was, (before, after), sign)
+    low, high = one.bounds
+    nearer, further = max(min(least, sign * apart), 0.0), min(max(most, sign * apart), high - low)
+    ends = sorted((sign * nearer, sign * further))
+    return ends[0], ends[1]
+
+
+def _lines(waves: Sequence[_Wave], clip: Clipping | None) -> tuple[Line, ...]:
+    """Figures of all holders; where numbers are clipped, the means of labels before that."""
+    figures: dict[str, list[WaveFigure]] = {}
+    for wave in waves:
+        reports = wave.reports
+        if reports.kind.is_share:
+            intervals = on_simplex(wave.all)
+        elif clip is None:
+            intervals = [wave.all[0].interval()]
+        else:
+            intervals = [_whole_mean(reports, clip)]
+        for name, of in zip(reports.kind.names, intervals, strict=True):
+            found = WaveFigure(wave.number, reports.n, of.value, of.low, of.high)
+            figures.setdefault(name, []).append(found)
+    return tuple(Line(name, tuple(each)) for name, each in figures.items())
+
+
+def _whole_mean(reports: Reports, clip: Clipping) -> Interval:
+    """The mean of labels before clipping, if cells differ as public records do."""
+    question, (weights,) = reports.question, reports.kind.weights(reports.question)
+    at, mass = question.plausible / question.holders, question.plausible.sum(axis=1)
+    (of_cells,) = replace(reports, alone=None).overall()
+    low, width = clip.scale.low, clip.scale.width
+    values = public_means(clip.scale.label, clip.public, question)
+    moved = values + of_cells.value - float(mass @ values) / float(mass.sum())
+    values = np.clip(moved, low, low + width)
+    middle = float((at * weights).sum())
+    found = mean_of_labels(reports, clip, middle, values)
+    who = (float((at * weights**2).sum()) - middle**2) / reports.holders
+    return wider(found, question.factor * sqrt(max(who, 0.0)), reports.kind.bounds)
+
+
+def _lines_in_cells(
+    waves: Sequence[_Wave], changes: Sequence[WaveChange], clip: Clipping | None
+) -> tuple[Line, ...]:
+    """The lines of the cells that changed, with intervals of which one in twenty misses."""
+    chosen = dict.fromkeys((each.cell, each.name) for each in changes if each.cell is not None)
+    kind = waves[0].reports.kind
+    names = kind.names[kind.independent]
+    cells = len(waves[0].every.value) - 1
+    level, lines = LEVEL * len(chosen) / (cells * len(names)), []
+    for cell, name in chosen:
+        at, found = (cell + 1, names.index(name)), []
+        for wave in waves:
+            value, half = float(wave.every.value[at]), float(wave.every.half_width(level)[at])
+            if not np.isnan(value):
+                row = np.clip(value + half * SIDES, *kind.bounds)
+                if clip is not None:
+                    only, factor = np.array([cell], dtype=np.int32), wave.reports.question.factor
+                    row = clip.cells(only, row[:, None], factor)[:, 0]
+                found.append(WaveFigure(wave.number, wave.reports.question.n, *row.tolist()))
+        lines.append(Line(name, tuple(found), cell))
+    return tuple(lines)

@@ -1,0 +1,313 @@
+"""A figure of the holders: the mean of weights over counts, and all that is asked of it.
+
+Of n holders whose record fits the task, V_ks is the debiased count of slot s in cell k. For weights
+w_ks and any c
+
+    A = c + sum_ks (w_ks - c) V_ks / n,
+    Var A = ((w - c)' Cov(V) (w - c) + (A - c)^2 Var n) / n^2                                  (1)
+
+is a class's share (w = 1 in its slot), the mean label (w = what each slot stands for), or a mass (w
+= 1 in a cell, or below a node). The share or mean within a cell or below a node is the ratio of two
+of these, with the variance of (1) for w less the ratio, over the mass squared. ``Reports`` makes
+them of the counts of one or two questions (``joint``).
+
+An **interval** is about those who reported, so it has the mechanism's noise and, for a number, what
+rounding it to a level and clipping it around its centre hide (``clipping``). Whether two
+populations differ is another question, with the chance of who was asked: of n holders a figure has
+the variance of one holder's over n besides (``sampled``).
+
+Two figures are compared by the normal law of both (``looks.p_of_equal_means``). A share is compared
+with public records by the binomial law of their count (``PublicShare``): where the populations
+agree in a share p, that count is binomial with p, which reports give up to a standard error, over
+which the two-sided mid-p-value is averaged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privet.protocol.features import Label
+
+from ..core.contrasts import contrast_variance
+from ..core.counts import (
+    Estimate,
+    Interval,
+    QuestionCounts,
+    rounding_variance,
+    without_label_question,
+)
+from ..core.labels import ClassLabel, NumberLabel, kind_of
+from ..core.looks import LEVEL, factor_at, of_both, p_of_equal_means
+from ..core.public_data import Floats
+from ..core.ratio import project_on_simplex
+from .clipping import AgainstPublic, BetweenWaves
+from .joint import Noise, joined, of_shares
+from .power import Difference, ShareDifference, binomial_variance, share_p
+from .sentences import explanation
+
+LEAST_MASS = 2.0
+"""Standard errors above 0 that the reported holders of a cell need, for a share of them to be
+compared with that of another wave."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure, or an array of figures, with the ``variance`` of noise and what else is unsure.
+
+    ``spread`` is the variance of one holder's figure, and ``holders`` their number. ``progress`` is
+    that of the reports, or 1 of what has one look, such as public records; None is for one look.
+    ``noise`` gives the variance of a share by the spread where holders are others. ``given``
+    figures do not vary from one collection to the next: those of public records. ``name`` and the
+    number of ``reports`` are for ``explain``.
+    """
+
+    value: Floats
+    variance: Floats
+    spread: Floats | float
+    holders: Floats | float
+    progress: float | None
+    bounds: tuple[float, float]
+    noise: Noise | None = field(default=None, kw_only=True)
+    hiding: AgainstPublic | BetweenWaves | None = field(default=None, kw_only=True)
+    given: bool = field(default=False, kw_only=True)
+    name: str = field(default="", kw_only=True)
+    reports: int = field(default=0, kw_only=True)
+
+    @property
+    def sampled(self) -> Floats:
+        """The variance with the chance of who was asked."""
+        return np.asarray(self.variance + self.spread / self.holders)
+
+    @property
+    def drawn(self) -> "Figure":
+        """The same as an estimate of those of whom the holders are drawn."""
+        return replace(self, variance=self.sampled, spread=0.0)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its variance and factor, of one figure."""
+        return Estimate(float(self.value), float(self.variance), factor_at(self.progress))
+
+    def interval(self) -> Interval:
+        """The 95 % interval of one figure, at all looks or at one."""
+        return self.estimate.interval(*self.bounds)
+
+    def explain(self) -> str:
+        """Three lines on how one figure came about: its counts, its noise, its looks."""
+        return explanation(self)
+
+    def half_width(self, level: float = LEVEL) -> Floats:
+        """Half of an interval that misses with probability ``level``."""
+        return np.asarray(factor_at(self.progress, level) * np.sqrt(self.variance))
+
+    def beyond(self, known: "Figure") -> Floats:
+        """The difference from ``known`` that clipping does not explain."""
+        difference = np.asarray(self.value - known.value)
+        if known.hiding is None:
+            return difference
+        return known.hiding.unexplained(difference, self.hiding)
+
+    def p_value(self, reported: "Figure") -> Floats:
+        """The p-values of ``reported`` figures, if both populations are alike."""
+        progress = of_both(reported.progress, self.progress)
+        return p_of_equal_means(reported.beyond(self), (reported.sampled, self.sampled), progress)
+
+    def to_detect(self, reported: "Figure", tests: int) -> Difference:
+        """The differences of ``reported`` from this figure that one of ``tests`` detects."""
+        low, high = self.bounds
+        largest = high - low
+        if self.given:
+            largest = max(float(self.value) - low, high - float(self.value))
+
+        def variances(difference: float) -> tuple[float, float]:
+            return reported.moved(difference), float(self.sampled)
+
+        progress = of_both(reported.progress, self.progress)
+        return Difference.there(variances, tests, largest, progress, self.hiding, given=self.given)
+
+    def moved(self, difference: float) -> float:
+        """``sampled`` where a share is by a ``difference`` further up or down, the larger."""
+        if self.noise is None:
+            return float(self.sampled)
+        ends = np.clip(self.value + np.array([0.0, -difference, difference]), 0.0, 1.0)
+        spread = ends * (1.0 - ends)
+        noise, more = self.noise(spread), (spread.max() - spread[0]) / self.holders
+        return float(self.sampled + (noise.max() - noise[0]) + more)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicShare:
+    """Shares of public records: ``hits`` of ``rows`` of them, or about ``share`` in small cells.
+
+    Cells were grown on these records, as if they were ``selection`` times fewer (``selection``).
+    """
+
+    hits: Floats | float
+    rows: Floats | float
+    selection: float = 1.0
+    smoothed: Floats | None = None
+
+    @property
+    def value(self) -> Floats:
+        """The share of the records."""
+        return np.asarray(self.hits / self.rows) if self.smoothed is None else self.smoothed
+
+    def p_value(self, reported: Figure) -> Floats:
+        """The p-values of ``reported`` shares, if both populations are alike."""
+        sampled = binomial_variance(reported.value, self.value)
+        error = np.sqrt(reported.variance + sampled / reported.holders)
+        hits = np.asarray(self.hits)
+        return share_p(reported.progress, hits, self.rows, reported.value, error, self.selection)
+
+    def to_detect(self, reported: Figure, tests: int) -> ShareDifference:
+        """The differences of a ``reported`` share from this one that one of ``tests`` detects."""
+        noise = reported.noise
+        if noise is None:
+            msg = "the noise of a share is known by the share"
+            raise TypeError(msg)
+        return ShareDifference(
+            float(self.hits),
+            float(self.rows),
+            of_shares(noise),
+            float(reported.holders),
+            tests,
+            reported.progress,
+            self.selection,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """The reports about a label: of those asked for the cell, and of those asked for it ``alone``.
+
+    Their figures are made here, each from its counts.
+    """
+
+    kind: ClassLabel | NumberLabel
+    question: QuestionCounts
+    alone: QuestionCounts | None = None
+
+    @classmethod
+    def of(cls, label: Label, questions: Sequence[QuestionCounts]) -> "Reports | None":
+        """Those to the first question about the label that has any; None without."""
+        _, alone = without_label_question(questions)
+        for question in questions:
+            if question.n and question is not alone and question.mechanism.slots == label.slots:
+                kind = kind_of(label)
+                return cls(kind, kind.scaled(question), alone)
+        return None
+
+    @property
+    def n(self) -> int:
+        """The number of reports."""
+        return self.question.n + (0 if self.alone is None else self.alone.n)
+
+    @property
+    def holders(self) -> float:
+        """The number of holders whose record fits the task."""
+        if self.alone is None or not self.alone.n:
+            return self.question.holders
+        return self.question.holders + self.alone.holders
+
+    def overall(self, about: float | None = None, about_alone: float | None = None) -> list[Figure]:
+        """The figures of all holders, one for each name of the label's kind.
+
+        c of (1) is ``about``, by default the mean of plausible counts, about which a figure lacks
+        the noise of misfits; ``about_alone`` is that of those asked for the label alone, where a
+        distance from two points is wanted.
+        """
+        question, kind, found = self.question, self.kind, []
+        at = question.plausible / question.holders
+        for name, weights, ends in zip(kind.names, kind.weights(question), kind.ends, strict=True):
+            c = float((at * weights).sum()) if about is None else about
+            rest = question.mean(weights - c)
+            other = ends - (c if about_alone is None else about_alone)
+            one, noise = joined(rest, question.holders, self.alone, other)
+            value, spread = c + one.value, 0.0
+            if kind.is_share:
+                share = min(max(value, 0.0), 1.0)
+                spread = share * (1.0 - share)
+            else:  # of labels as rounded to levels, which ``mean`` has
+                spread = float((at * weights**2).sum() - c**2)
+                spread -= rounding_variance(question.mechanism, weights, at)
+            by_spread = noise if kind.is_share else None
+            found.append(
+                Figure(
+                    np.asarray(value),
+                    np.asarray(one.variance),
+                    max(spread, 0.0),
+                    self.holders,
+                    question.progress,
+                    kind.bounds,
+                    noise=by_spread,
+                    name=name,
+                    reports=self.n,
+                )
+            )
+        return found
+
+    def masses(self) -> Figure:
+        """The parts of the holders in the cells, ``(cells,)``."""
+        question, n = self.question, self.question.holders
+        value = question.counts.sum(axis=1) / n
+        noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
+        spread = np.clip(value, 0.0, 1.0) * (1.0 - np.clip(value, 0.0, 1.0))
+        return Figure(value, noise, spread, n, question.progress, (0.0, 1.0))
+
+    def cells(self, least: float = 1.0) -> Figure:
+        """The figures within the cells, ``(cells, figures)``, of ``least`` holders each or more."""
+        question, kind = self.question, self.kind
+        mass = np.maximum(question.counts.sum(axis=1), least)[:, None]
+        share = question.counts / mass
+        t = np.clip(share, 0.0, 1.0)
+        noise = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
+        value, unit = kind.of_shares(question, share)
+        width = value.shape[1]
+        variance, spread = unit**2 * noise[:, -width:], unit**2 * (t * (1.0 - t))[:, -width:]
+        return Figure(value, variance, spread, mass, question.progress, kind.bounds)
+
+    @property
+    def known_cells(self) -> NDArray[np.bool_]:
+        """True for the cells whose mass is ``LEAST_MASS`` standard errors above 0."""
+        mass, noise = self.question.counts.sum(axis=1), self.question.noise.sum(axis=(1, 2))
+        error = np.sqrt(np.maximum(noise, 0.0) + np.maximum(mass, 1.0))
+        return np.asarray(mass > LEAST_MASS * error)
+
+    def within(self, inside: Floats) -> list[Figure] | None:
+        """The figures of the holders in the cells that are ``inside``; None where they may be none,
+        by the interval of their mass."""
+        question, kind, mass = self.question, self.kind, mass_of(self.question, inside)
+        if mass.value <= mass.half_width():
+            return None
+        found = []
+        for weights in kind.weights(question):
+            value = question.mean(inside[:, None] * weights).value / mass.value
+            contrast = question.mean(inside[:, None] * (weights - value))
+            variance = contrast.variance / mass.value**2
+            holders = question.holders * mass.value
+            of = Figure(np.asarray(value), variance, 0.0, holders, question.progress, kind.bounds)
+            found.append(of)
+        return found
+
+
+def mass_of(question: QuestionCounts, inside: Floats) -> Figure:
+    """The part of the holders in the cells that are ``inside``, ``(cells,)`` of 0 and 1."""
+    of = question.mean(np.broadcast_to(inside[:, None], question.counts.shape).astype(np.float64))
+    spread = max(of.value * (1.0 - of.value), 0.0)
+    value, variance = np.asarray(of.value), np.asarray(of.variance)
+    return Figure(value, variance, spread, question.holders, question.progress, (0.0, 1.0))
+
+
+def on_simplex(shares: Sequence[Figure]) -> list[Interval]:
+    """Shares of classes that add up to 1, none of them negative, with their 95 % intervals.
+
+    The nearest such point to the estimates; an interval that does not hold its share reaches to it.
+    """
+    points = project_on_simplex(np.array([[share.value for share in shares]]))[0].tolist()
+    intervals = [share.interval() for share in shares]
+    return [
+        Interval(point, min(point, of.low), max(point, of.high))
+        for point, of in zip(points, intervals, strict=True)
+    ]
