@@ -25,7 +25,7 @@ class LabelKind(ABC):
 
     is_share: ClassVar[bool]
     unit: ClassVar[str]
-    """That of a part of all that is possible, in percent."""
+    """The unit of a hundredth of all that is possible."""
 
     @property
     @abstractmethod
@@ -78,7 +78,7 @@ class LabelKind(ABC):
 
     @abstractmethod
     def weights(self, question: QuestionCounts) -> Floats:
-        """What each count stands for, ``(figures, cells, slots)``."""
+        """The value that each count stands for, ``(figures, cells, slots)``."""
 
     @abstractmethod
     def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:

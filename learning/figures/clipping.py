@@ -244,11 +244,11 @@ class BetweenWaves:
         """The least change of which every greater one, up to the span, shows so far; None where
         none does."""
         changes = np.linspace(0.0, self.span, CHANGES)
-        shown = self._moved(changes)
-        last = int(np.flatnonzero(shown < moved).max(initial=0))
+        seen = self._moved(changes)
+        last = int(np.flatnonzero(seen < moved).max(initial=0))
         if last == len(changes) - 1:
             return None
-        return float(np.interp(moved, shown[last : last + 2], changes[last : last + 2]))
+        return float(np.interp(moved, seen[last : last + 2], changes[last : last + 2]))
 
     def only(self, at: tuple[int, int]) -> "BetweenWaves":
         """The same of one of many figures."""
@@ -430,7 +430,7 @@ class Clipping:
 
     @classmethod
     def of(cls, public: PublicData, question: QuestionCounts) -> "Clipping | None":
-        """That of a question's reports; None if they hide nothing: classes, a whole range."""
+        """All that a question's reports hide; None if nothing: of classes, or on a whole range."""
         if not question.centred or question.scale is None or not len(public):
             return None
         return cls(question.scale, question.partition, public)

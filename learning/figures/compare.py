@@ -274,23 +274,23 @@ def _overall(
         if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - low) * (high - alike)
         value, mean = expected[0] + (of_all.value - alike), np.array(expected[0])
-        of_all = replace(of_all, value=value, spread=spread)
         hiding = None if clip is None else clip.against(clip.public_mean)
-        figures = [of_all]
+        figures = [replace(of_all, value=value, spread=spread, hiding=hiding)]
         known = [Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, hiding=hiding, given=True)]
         intervals = [mean_of_labels(reports, clip, alike, values)]
     rows = zip(kind.names, figures, known, intervals, expected, strict=True)
-    return tuple(figures), tuple(
+    stated = zip(figures, intervals, strict=True)
+    return tuple(replace(figure, stated=of) for figure, of in stated), tuple(
         Comparison(
             name,
             of.value,
             of.low,
             of.high,
             public_value,
-            float(stated.p_value(reported)),
-            stated.to_detect(reported, kind.tests).smallest(),
+            float(there.p_value(reported)),
+            there.to_detect(reported, kind.tests).smallest(),
         )
-        for name, reported, stated, of, public_value in rows
+        for name, reported, there, of, public_value in rows
     )
 
 

@@ -59,8 +59,8 @@ class Figure:
     ``spread`` is the variance of one holder's figure, and ``holders`` their number. ``progress`` is
     that of the reports, or 1 of what has one look, such as public records; None is for one look.
     ``noise`` gives the variance of a share by the spread where holders are others. ``given``
-    figures do not vary from one collection to the next: those of public records. ``name`` and the
-    number of ``reports`` are for ``explain``.
+    figures do not vary from one collection to the next: those of public records. ``name``, the
+    number of ``reports`` and the interval that is ``stated``, if another, are for ``explain``.
     """
 
     value: Floats
@@ -74,6 +74,7 @@ class Figure:
     given: bool = field(default=False, kw_only=True)
     name: str = field(default="", kw_only=True)
     reports: int = field(default=0, kw_only=True)
+    stated: Interval | None = field(default=None, kw_only=True)
 
     @property
     def sampled(self) -> Floats:
@@ -191,7 +192,7 @@ class Reports:
 
     @classmethod
     def of(cls, label: Label, questions: Sequence[QuestionCounts]) -> "Reports | None":
-        """Those to the first question about the label that has any; None without."""
+        """The reports to the first question about the label that has any; None without."""
         _, alone = without_label_question(questions)
         for question in questions:
             if question.n and question is not alone and question.mechanism.slots == label.slots:

@@ -90,7 +90,11 @@ def joint(rest: Estimate, holders: float, alone: QuestionCounts, weights: Floats
 
 def noise_of_both(v_a: float, v_b: float, part: float, holders: float) -> Noise:
     """The noise of a figure of all ``holders`` by those of both parts."""
-    return lambda spread: best(v_a, v_b, part, spread / holders)[1]
+    return partial(_noise, v_a, v_b, part, holders)
+
+
+def _noise(v_a: float, v_b: float, part: float, holders: float, spread: Floats) -> Floats:
+    return best(v_a, v_b, part, spread / holders)[1]
 
 
 def without_misfits(mechanism: Mechanism, weights: Floats, n: float, counts: Floats) -> float:

@@ -46,7 +46,7 @@ WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 
 
 class Hiding(Protocol):
-    """How much of a difference of means shows where numbers are clipped (``clipping``)."""
+    """The part of a difference of means that shows where numbers are clipped (``clipping``)."""
 
     def moved(self, difference: float) -> float:
         """The least by which clipped means differ that no other spread explains."""

@@ -550,18 +550,22 @@ def clipped_waves(radius: float, *, allowed: bool) -> str:
 def explanation(of: "Figure") -> str:
     """Three lines on how a figure came about: its counts, its noise, its looks."""
     is_share = of.bounds == (0.0, 1.0)
-    interval, factor = of.interval(), factor_at(of.progress)
+    text = percent if is_share else amount
+    interval = of.stated or of.interval()
     errors = [float(each) ** 0.5 for each in (of.variance, of.spread / of.holders)]
-    noise, sampled = (_size(each, is_share=is_share) for each in errors)
-    value = figure(interval.value, interval.low, interval.high, is_share=is_share)
-    holders = thousands(round(float(of.holders)))
+    noise, asked_by_chance = (_size(each, is_share=is_share) for each in errors)
+    what = f"the share of {of.name}" if is_share else f"the mean {of.name}"
+    hidden = ", and what clipping may hide beyond" if of.hiding is not None else ""
+    looks = MEANING["once" if of.progress is None else "many"]
     return (
-        f"Counts: {of.name} {percent(interval.value) if is_share else amount(interval.value)}, of "
-        f"{holders} holders whose record fits, by {thousands(of.reports)} reports.\n"
-        f"Noise: a standard error of {noise}, by what reports perturb; who was asked would add "
-        f"{sampled}.\n"
-        f"Looks: {factor:.2f} standard errors to each side, {value}; 95 % intervals "
-        f"{MEANING['once' if of.progress is None else 'many']}."
+        f"Counts: {what} is {text(interval.value)} among the "
+        f"{thousands(round(float(of.holders)))} holders whose record fits, by "
+        f"{thousands(of.reports)} reports.\n"
+        f"Noise: perturbing reports leaves a standard error of {noise}; the chance of who was "
+        f"asked adds {asked_by_chance} to what is said of others.\n"
+        f"Looks: the 95 % interval, {text(interval.low)} to {text(interval.high)}, reaches "
+        f"{factor_at(of.progress):.2f} standard errors to each side{hidden}; such intervals "
+        f"{looks}."
     )
 
 

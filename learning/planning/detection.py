@@ -215,7 +215,8 @@ class Collection:
             scale = scale or LabelScale.of(label, self.tree.cells)
             largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
             sampled = float(of.spread[0] / self.records)
-            variances, hiding = (float(reported[0]), sampled), clipped and clipped.hiding
+            variances = float(reported[0]), sampled
+            hiding = None if clipped is None else clipped.hiding
             overall = Difference(variances, 1, largest, of_both(progress), hiding)
         else:
             hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
