@@ -7,7 +7,7 @@ possible is said to tell nothing yet.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from privet.protocol.features import Label
 
@@ -24,12 +24,9 @@ from ..core.amounts import (
 from ..core.counts import Interval
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import MEANING, factor_at
+from ..core.public_data import Floats
 from .power import POWER
 from .select import FALSE_DISCOVERY_RATE
-
-if TYPE_CHECKING:
-    from .figure import Figure
-    from .scores import Yardsticks
 
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
@@ -69,6 +66,43 @@ class Compared(Figured, Protocol):
     def p_value(self) -> float: ...
     @property
     def seen_from(self) -> float | None: ...
+
+
+class Explained(Protocol):
+    """A figure as ``figure.Figure`` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def variance(self) -> Floats: ...
+    @property
+    def spread(self) -> Floats | float: ...
+    @property
+    def holders(self) -> Floats | float: ...
+    @property
+    def progress(self) -> float | None: ...
+    @property
+    def bounds(self) -> tuple[float, float]: ...
+    @property
+    def reports(self) -> int: ...
+    @property
+    def hiding(self) -> object: ...
+    @property
+    def stated(self) -> Interval | None: ...
+    def interval(self) -> Interval: ...
+
+
+class Related(Protocol):
+    """An accuracy beside others, as ``scores.Yardsticks`` has it."""
+
+    @property
+    def uncorrected(self) -> float: ...
+    @property
+    def more_than_public(self) -> Interval: ...
+    @property
+    def always(self) -> str: ...
+    @property
+    def more_than_always(self) -> Interval: ...
 
 
 class Located(Figured, Protocol):
@@ -370,7 +404,7 @@ def how_often_right(accuracy: Interval) -> str:
     return f"Its cells are right for {stated} of people like the holders."
 
 
-def worth_of_accuracy(than: "Yardsticks") -> str:
+def worth_of_accuracy(than: Related) -> str:
     """Sentences on whether a model is right more often than its public model, or than one class."""
     others = {
         "its public model": than.more_than_public,
@@ -390,7 +424,7 @@ def worth_of_accuracy(than: "Yardsticks") -> str:
     return " ".join(said)
 
 
-def why_less(than: "Yardsticks") -> str:
+def why_less(than: Related) -> str:
     """A sentence on what the accuracy was corrected from, as the cells' own figures have it."""
     return (
         "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
@@ -547,7 +581,7 @@ def clipped_waves(radius: float, *, allowed: bool) -> str:
     )
 
 
-def explanation(of: "Figure") -> str:
+def explanation(of: Explained) -> str:
     """Three lines on how a figure came about: its counts, its noise, its looks."""
     is_share = of.bounds == (0.0, 1.0)
     text = percent if is_share else amount
