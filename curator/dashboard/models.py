@@ -53,8 +53,9 @@ from ..http.models import (
     records_of,
 )
 from ..http.requests import TheCurator, count_as_post, while_waited
-from ..service import Change, Curator, fitting, panels, prediction, reading
-from ..service.tasks import read_status, read_task
+from ..service import Change, fitting, panels, prediction, reading
+from ..service.snapshot import Snapshot
+from ..service.tasks import read_task
 from .overview import (
     Finding,
     OfCells,
@@ -64,7 +65,7 @@ from .overview import (
     insight_of,
 )
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
-from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
+from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
@@ -72,12 +73,12 @@ FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
 
-def _visible_task(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Task:
+def _snapshot(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Snapshot:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    return read_task(curator, visitor, task_id).task
+    return Snapshot.of(curator, visitor, task_id)
 
 
-TheTask = Annotated[Task, Depends(_visible_task)]
+TheSnapshot = Annotated[Snapshot, Depends(_snapshot)]
 router = APIRouter(
     prefix="/tasks/{task_id}",
     route_class=PageRoute,
@@ -88,71 +89,53 @@ router = APIRouter(
 
 @router.get("/models/{number}")
 def show_model(
-    request: Request,
-    task_id: str,
-    task: TheTask,
-    number: int,
-    curator: TheCurator,
-    visitor: TheVisitor,
+    request: Request, snapshot: TheSnapshot, number: int, visitor: TheVisitor
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
-    info = reading.read_model(curator, visitor, task_id, number)
-    model = reading.fitted_model(curator, visitor, task_id, number).model
-    is_draft = read_task(curator, visitor, task_id).state is TaskState.DRAFT
-    than = reading.accuracy_in_context(curator, visitor, task_id, number) if visitor.reads else None
-    insight = insight_of(task_id, curator, visitor, number)
-    so_far, of_cells = later_reports(info, task, curator, visitor), None
+    task, info, model = snapshot.task, snapshot.info(number), snapshot.model(number).model
+    is_draft = snapshot.stored.state is TaskState.DRAFT
+    than = snapshot.accuracy_in_context(number) if visitor.reads else None
+    insight, so_far, of_cells = insight_of(snapshot, number), later_reports(snapshot, info), None
     if info.summary["reports"] and (insight is None or insight.impossible is None):
-        of_cells = cells_of_model(task, number, insight, curator, visitor)
+        of_cells = cells_of_model(snapshot, number, insight)
     return page(
         request,
         "model.html",
         so_far=so_far,
         question=asked(task.label),
         why_less="" if than is None else why_less(than),
-        info=ModelView.of(task_id, info),
+        info=ModelView.of(task.id, info),
         serving=SERVING in info.aliases,
         exports=EXPORTS,
         even=even_scores(task),
         address=f"{own_address(request)}{request.url.path}",
-        guarded=curator.guard_models or is_draft,
+        guarded=snapshot.curator.guard_models or is_draft,
         use=None if of_cells is None else of_cells.sentence,
-        says=verdict_of(task, info, insight, than, so_far, of_cells, curator, visitor),
+        says=verdict_of(snapshot, info, insight, than, so_far, of_cells),
         findings=findings_of_model(task, insight),
         **picture(
-            task,
+            snapshot,
             model,
-            curator,
-            visitor,
             whose=f"model {number}",
-            nodes=f"/tasks/{task_id}/models/{number}/nodes",
+            nodes=f"/tasks/{task.id}/models/{number}/nodes",
         ),
         **settings(task, info.summary["estimator"], info.summary["parameters"]),
     )
 
 
 @router.get("/models/{number}/nodes/{node}")
-def show_node(
-    request: Request,
-    task_id: str,
-    task: TheTask,
-    number: int,
-    node: int,
-    curator: TheCurator,
-    visitor: TheVisitor,
-) -> Response:
+def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -> Response:
     """A node's numbers: what the model says, and what reports and public records say."""
-    model = reading.fitted_model(curator, visitor, task_id, number).model
+    task, info, model = snapshot.task, snapshot.info(number), snapshot.model(number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
-    info = reading.read_model(curator, visitor, task_id, number)
     without = model.values_without_reports
     return page(
         request,
         "node.html",
-        info=ModelView.of(task_id, info),
-        so_far=later_reports(info, task, curator, visitor),
+        info=ModelView.of(task.id, info),
+        so_far=later_reports(snapshot, info),
         before=None if cell < 0 or without is None else without[cell].tolist(),
         task=task,
         number=number,
@@ -160,7 +143,7 @@ def show_node(
         question=asked(task.label),
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
         public_share=None if cell < 0 else float(model.public_share[cell]),
-        shares=reading.read_node(curator, visitor, task_id, number, node),
+        shares=snapshot.node(number, node),
         is_share=isinstance(task.label, Classes),
     )
 
@@ -169,13 +152,13 @@ def show_node(
 def predict(
     request: Request,
     task_id: str,
-    task: TheTask,
     number: int,
     curator: TheCurator,
     visitor: TheVisitor,
     form: TheForm,
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
+    task = read_task(curator, visitor, task_id).task
     record = {
         feature.name: typed_value(feature, text)
         for place, feature in enumerate(task.features)
@@ -277,13 +260,14 @@ async def try_settings(
     parameters, number = given(name, asked), int(against) if against else None
     trying = fitting.try_settings(curator, visitor, task_id, name, parameters, number)
     trial = await while_waited(request, trying)
-    task = await run_in_threadpool(_visible_task, task_id, curator, visitor)
-    drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
+    snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
+    task = snapshot.task
+    drawn = await run_in_threadpool(picture, snapshot, trial.model, "these settings")
     sides = f"model {trial.against}", "the model of these settings"
     unlike, own = unlike_reports(*sides, trial.reports), None
     if unlike and trial.against is not None:
-        info = await run_in_threadpool(reading.read_model, curator, visitor, task_id, trial.against)
-        own = {key: info.summary[key] for key in ("estimator", "parameters")}
+        summary = snapshot.info(trial.against).summary
+        own = {key: summary[key] for key in ("estimator", "parameters")}
     tried = {"estimator": name, "parameters": dict(trial.model.parameters)}
     return page(
         request,
@@ -312,18 +296,19 @@ async def fit(
 
 @router.post("/fit-waves", dependencies=[Admins])
 async def fit_waves(
-    request: Request, task: TheTask, curator: TheCurator, visitor: TheVisitor, form: TheForm
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """Fit and keep a model of one of a panel's waves that are to be fitted, the first or the one
     that the form names; the page that answers asks for the next."""
-    waves = await run_in_threadpool(panels.waves_to_fit, curator, visitor, task.id)
+    waves = await run_in_threadpool(panels.waves_to_fit, curator, visitor, task_id)
     if not waves:
-        return see_other(f"/tasks/{task.id}#waves")
+        return see_other(f"/tasks/{task_id}#waves")
     wave = next((number for number in waves if str(number) == form.get("wave")), min(waves))
     left = [number for number in waves if number > wave]
     fitted = await while_waited(request, fitting.fit(curator, visitor, waves[wave]))
     if not left:
-        return see_other(f"/tasks/{task.id}#waves")
+        return see_other(f"/tasks/{task_id}#waves")
+    task = (await run_in_threadpool(read_task, curator, visitor, task_id)).task
     return page(request, "fitted_wave.html", task=task, wave=wave, model=fitted, left=left)
 
 
@@ -343,22 +328,23 @@ def promote(
 @router.get("/compare")
 async def compare(
     request: Request,
-    task: TheTask,
+    task_id: str,
     one: int,
     other: int,
     curator: TheCurator,
     visitor: TheVisitor,
 ) -> Response:
-    task_id = task.id
     if one == other:
         raise InvalidRequest("Choose two different models to compare.")
     count_as_post(request)
     change = await while_waited(request, fitting.compare(curator, visitor, task_id, one, other))
+    snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
+    task = snapshot.task
 
     def side(number: int) -> dict[str, Any]:
-        model = reading.fitted_model(curator, visitor, task_id, number).model
-        info = ModelView.of(task_id, reading.read_model(curator, visitor, task_id, number))
-        return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
+        info = ModelView.of(task_id, snapshot.info(number))
+        drawn = picture(snapshot, snapshot.model(number).model, f"model {number}")
+        return {"info": info, **drawn}
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
     axes = [each["axis"] for each in sides if each["axis"] is not None]
@@ -384,7 +370,7 @@ async def compare(
     )
 
 
-@router.get("/models/{number}/export", dependencies=[Depends(_visible_task)])
+@router.get("/models/{number}/export")
 async def export(
     request: Request,
     task_id: str,
@@ -416,17 +402,13 @@ def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def picture(
-    task: Task,
-    model: Model,
-    curator: Curator,
-    visitor: Visitor,
-    whose: str,
-    nodes: str | None = None,
+    snapshot: Snapshot, model: Model, whose: str, nodes: str | None = None
 ) -> dict[str, Any]:
     """The tree of a model as a drawing, whose nodes link below ``nodes``, and as a table.
 
     Without both if it has more than ``MOST_DRAWN`` cells.
     """
+    task = snapshot.task
     parts = {
         "task": task,
         "whose": whose,
@@ -444,7 +426,7 @@ def picture(
             "colors": "",
             "axis": None,
         }
-    layout = reading.layout(curator, visitor, task.id, model)
+    layout = snapshot.layout(model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
     svg = to_svg(layout, name=name, title=f"The tree of {whose}", href=href)
@@ -474,14 +456,12 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
 
 
 def verdict_of(
-    task: Task,
+    snapshot: Snapshot,
     info: ModelInfo,
     insight: InsightView | None,
     than: Yardsticks | None,
     so_far: int | None,
     of_cells: OfCells | None,
-    curator: Curator,
-    visitor: Visitor,
 ) -> list[str]:
     """Sentences on a model before its tree; those that rest on the reports so far for readers.
 
@@ -489,11 +469,11 @@ def verdict_of(
     """
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
-    says, known, average = [], [], ""
+    task, says, known, average = snapshot.task, list[str](), list[str](), ""
     if insight is not None:
         says = [verdict(task.label, insight.overall, insight.reports, 0)]
     if insight is not None and of_cells is not None and not of_cells.untold:
-        value = reading.average_value(curator, visitor, task.id, info.number)
+        value = snapshot.average_value(info.number)
         row = insight.overall[-1]
         if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
             average = average_of_cells(task.label, value, row)
@@ -513,12 +493,10 @@ def verdict_of(
     return ["No answers went into this model: it is one of the public records only."]
 
 
-def later_reports(info: ModelInfo, task: Task, curator: Curator, visitor: Visitor) -> int | None:
+def later_reports(snapshot: Snapshot, info: ModelInfo) -> int | None:
     """The number of reports so far, for readers, if a model was fitted to fewer."""
-    if not visitor.reads:
-        return None
-    reports = read_status(curator, visitor, task.id).reports
-    return reports if reports > info.summary["reports"] else None
+    reports = snapshot.kept.task.status.reports
+    return reports if snapshot.reads and reports > info.summary["reports"] else None
 
 
 def findings_of_model(task: Task, insight: InsightView | None) -> list[Finding]:

@@ -25,12 +25,11 @@ from privet.learning.figures.sentences import (
 from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
-from privet.protocol.task import Task
 
 from ..datastore.models import SERVING
 from ..http.models import InsightView, ModelView
 from ..http.tasks import BucketView, RelayView, StatusView
-from ..service import Curator, reading
+from ..service.snapshot import Snapshot
 from .pages import when
 from .visitor import Visitor
 
@@ -123,17 +122,15 @@ class Finding:
         return not self.differs and not self.low <= self.public <= self.high
 
 
-def insight_of(
-    task_id: str, curator: Curator, visitor: Visitor, number: int | None = None
-) -> InsightView | None:
+def insight_of(snapshot: Snapshot, number: int | None = None) -> InsightView | None:
     """The insight of a model, by default the one that serves.
 
     None for strangers, without a model, and without reports to compare.
     """
-    if not visitor.reads:
+    if not snapshot.reads:
         return None
     try:
-        return InsightView.of(*reading.read_insight(curator, visitor, task_id, number))
+        return InsightView.of(*snapshot.insight(number))
     except (ModelNotFound, InvalidRequest):
         return None
 
@@ -168,30 +165,26 @@ class OfCells:
     untold: bool
 
 
-def cells_of_model(
-    task: Task, number: int, insight: InsightView | None, curator: Curator, visitor: Visitor
-) -> OfCells:
+def cells_of_model(snapshot: Snapshot, number: int, insight: InsightView | None) -> OfCells:
     """The sentence on a model's cells, by the reports so far; by its intervals for strangers."""
-    model = reading.fitted_model(curator, visitor, task.id, number).model
+    model = snapshot.model(number).model
     of_reports, cells = None, model.partition.cells
     more: int | None = 0
     if insight is not None:
-        found = reading.untold_in_cells(curator, visitor, task.id, number)
+        found = snapshot.untold_in_cells(number)
         if found is not None:
             of_reports, more = found[0], still_missing(found[1], insight.reports)
     untold = int(cells_untold(model, of_reports).sum())
-    return OfCells(cells_in_words(task.label, cells, untold, more), untold == cells)
+    return OfCells(cells_in_words(snapshot.task.label, cells, untold, more), untold == cells)
 
 
-def findings_in_cells(
-    task: Task, insight: InsightView | None, curator: Curator, visitor: Visitor
-) -> list[Finding]:
+def findings_in_cells(snapshot: Snapshot, insight: InsightView | None) -> list[Finding]:
     """The cells that differ, the surest first, up to ``MOST_LISTED``."""
     if insight is None or not insight.differences:
         return []
-    label, found = task.label, []
+    task, found = snapshot.task, list[Finding]()
+    label, tree = task.label, snapshot.model(insight.model).model.partition
     least, most = label.bounds
-    tree = reading.fitted_model(curator, visitor, task.id, insight.model).model.partition
     for row in insight.differences[:MOST_LISTED]:
         is_share = isinstance(label, Classes) or row.name is None
         ends = (0.0, 1.0) if is_share else (least, most)

@@ -14,9 +14,8 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
-from ..service import Curator, reading
-from ..service import tasks as cases
-from ..service.panels import PanelStanding, read_panel
+from ..service.panels import PanelStanding, panel_of
+from ..service.snapshot import Snapshot
 from .overview import Step
 from .visitor import Visitor
 
@@ -116,26 +115,25 @@ class PanelPart:
         return self.phase in {Phase.OPEN, Phase.NOT_YET_OPEN}
 
 
-def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
+def panel_part(snapshot: Snapshot) -> PanelPart:
     """The part about the panel that a task is or is a wave of."""
-    panel, now = task.panel, curator.clock()
+    task, now = snapshot.task, snapshot.now
+    panel = task.panel
     if panel is None or task.panel_id is None:
         raise TypeError("this task has no waves")
-    standing = read_panel(curator, visitor, task.id) if visitor.reads else None
-    there = {each.task.id: each for each in cases.waves_of(curator, task.whole_panel.head)}
+    standing = panel_of(snapshot) if snapshot.reads else None
     rows = []
     for number, wave in enumerate(task.waves, 1):
-        (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)
+        (opens, closes), there = panel.waves[number - 1], snapshot.of_wave(wave.id)
         ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
-        phase = Phase.DELETED if stored is None else stored.phase(now)
+        phase = Phase.DELETED if there is None else there.listed.phase(now)
         counts: tuple[int, int, bool, bool] | tuple[None, None] = (None, None)
         if standing is not None:
             of_wave = standing.waves[number - 1]
             counts = (of_wave.reports, of_wave.models, of_wave.to_fit, of_wave.honest)
         row = WaveRow(number, wave.id, *ends, phase, *counts)
-        if standing is None and stored is not None:
-            overall = reading.read_overall(curator, visitor, wave.id)
-            row = replace(row, known=known_of(task.label, overall or ()))
+        if standing is None and there is not None:
+            row = replace(row, known=known_of(task.label, there.overall or ()))
         rows.append(row)
     found = None if standing is None else standing.over_time
     ways, places = _ways(task, standing), _places(rows)

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import segno
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
+from privet.admin.results import NamedRelay
 from privet.learning.core.amounts import TELLING, tells_nothing
 from privet.learning.figures.compare import Comparison
 from privet.learning.figures.sentences import (
@@ -32,8 +33,8 @@ from ..http.requests import TheCurator, moment
 from ..http.tasks import MOST_INVITATIONS, StatusView
 from ..operations import relays
 from ..operations.relays import RelayRequest
-from ..service import Curator, reading
 from ..service import tasks as cases
+from ..service.snapshot import Snapshot
 from .embedding import preview_address, snippet
 from .models import estimators_for
 from .overview import (
@@ -138,48 +139,41 @@ def list_tasks(
 
 
 def collection(
-    task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: str = ""
+    snapshot: Snapshot, visitor: Visitor, wanted: str, relay: str | None
 ) -> dict[str, Any]:
     """The values of the part that is refreshed; None where they are for readers only.
 
     ``wanted`` is the precision as typed, perhaps with a decimal comma.
     """
     number, unusable = wanted_of(wanted)
-    stored = cases.read_task(curator, visitor, task_id)
-    standing, task = cases.read_status(curator, visitor, task_id), stored.task
-    overall = None if visitor.reads else reading.read_overall(curator, visitor, task_id)
-    status, planned = StatusView.of(standing), stored.settings.get("holders")
+    stored, task = snapshot.stored, snapshot.task
+    status, planned = StatusView.of(cases.standing_of(snapshot)), stored.settings.get("holders")
     insight, needed, impossible, known, models = None, "", None, "", None
+    overall: Sequence[Comparison] = ()
     more: int | None = 0
     precise = WANTED[0] if number is None else number
-    if reading.sees_models(curator, visitor):
-        found = reading.list_models(curator, visitor, task_id)
-        models = [ModelView.of(task_id, info) for info in found]
-    if visitor.reads:
-        insight = insight_of(task_id, curator, visitor, newest_of(models or ()))
+    if snapshot.sees_models:
+        models = [ModelView.of(task.id, info) for info in snapshot.kept.task.models]
+    if snapshot.reads:
+        insight = insight_of(snapshot, newest_of(models or ()))
         reached = 0.0
         if number is None:
-            precise, reached = target_near(
-                curator, visitor, task, planned or 0, status.reports, insight
-            )
+            precise, reached = target_near(snapshot, planned or 0, status.reports, insight)
         if status.collecting:
-            goal = needed_for(curator, visitor, task, insight)
+            goal = needed_for(snapshot, insight)
             if goal is not None:
                 enough = goal(half_width(task, precise))
                 needed = precision(task.label, enough, status.reports, precise, reached)
-        overall = (
-            reading.read_shares(curator, visitor, task_id)
-            if insight is None
-            else tuple(insight.overall)
-        )
-        impossible = reading.read_impossible(curator, visitor, task_id)
-    if visitor.reads and status.reports and not impossible:
-        reports = status.reports if insight is None else insight.reports
-        known, more = known_so_far(curator, visitor, task, overall or (), reports)
+        overall = snapshot.shares if insight is None else insight.overall
+        impossible = snapshot.impossible
+        if status.reports and not impossible:
+            reports = status.reports if insight is None else insight.reports
+            known, more = known_so_far(snapshot, overall, reports)
+    else:
+        overall = snapshot.overall or ()
     looks = stored.settings.get("looks", "many")
     begins = status.collecting or status.state is TaskState.DRAFT
-    panel = panel_part(curator, visitor, task) if task.panel else None
-    has_link = relays.relay_of(curator) is not None
+    panel = panel_part(snapshot) if task.panel else None
     return {
         "task": task,
         "panel": panel,
@@ -194,13 +188,13 @@ def collection(
         "has_target": bool(needed),
         "planned": planned,
         "known": impossible.sentence if impossible else known,
-        "next_step": next_step_of_panel(panel, stored.state, visitor, has_link=has_link)
+        "next_step": next_step_of_panel(panel, stored.state, visitor, has_link=relay is not None)
         if panel is not None and task.is_panel
         else next_step(
             status,
             visitor,
             models,
-            has_link=has_link,
+            has_link=relay is not None,
             is_false=impossible is not None,
             planned=planned,
             looks=looks,
@@ -208,11 +202,9 @@ def collection(
         ),
         "insight": insight,
         "impossible": impossible,
-        "findings": findings_of(task.label, overall or ()),
-        "of_cells": None
-        if insight is None
-        else cells_of_model(task, insight.model, insight, curator, visitor),
-        "differences": findings_in_cells(task, insight, curator, visitor),
+        "findings": findings_of(task.label, overall),
+        "of_cells": None if insight is None else cells_of_model(snapshot, insight.model, insight),
+        "differences": findings_in_cells(snapshot, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,
         "chart": chart_of(status.buckets or []),
@@ -220,14 +212,11 @@ def collection(
     }
 
 
-TheCollection = Annotated[dict[str, Any], Depends(collection)]
-
-
 @browsers.get(TASK)
 def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor) -> Response:
     """A redirect for a person who opened an API address."""
-    stored = cases.read_task(curator, visitor, task_id)
-    return page(request, "way.html", task=stored.task, link=holders_link(task_id, curator))
+    task = cases.read_task(curator, visitor, task_id).task
+    return page(request, "way.html", task=task, link=holders_link(task_id, relays.probe(curator)))
 
 
 @router.post("/tasks/{task_id}/link", dependencies=[Admins])
@@ -260,30 +249,22 @@ def show_task(
     wanted: str = "",
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
-    return _task_page(request, task_id, curator, visitor, wanted)
+    return _task_page(request, Snapshot.of(curator, visitor, task_id), visitor, wanted)
 
 
 def _task_page(
-    request: Request,
-    task_id: str,
-    curator: Curator,
-    visitor: Visitor,
-    wanted: str = "",
-    fault: str = "",
+    request: Request, snapshot: Snapshot, visitor: Visitor, wanted: str = "", fault: str = ""
 ) -> Response:
     """The page of a task, with what was wrong with the form that deletes it."""
-    code = 422 if fault else 200
-    standing = cases.read_status(curator, visitor, task_id)
-    if standing.stored.is_earlier:
-        status, task = StatusView.of(standing), standing.stored.head
-        return page(request, "earlier.html", code, task=task, status=status, fault=fault)
-    values = collection(task_id, curator, visitor, wanted)
-    link = holders_link(values["task"].panel_id or task_id, curator)
-    is_draft = standing.stored.state is TaskState.DRAFT
-    preview = (
-        preview_address(link["relay"].address, values["task"])
-        if is_draft and link is not None and link["relay"].works
-        else None
+    code, curator = 422 if fault else 200, snapshot.curator
+    if snapshot.listed.is_earlier:
+        status, head = StatusView.of(cases.standing_of(snapshot)), snapshot.listed.head
+        return page(request, "earlier.html", code, task=head, status=status, fault=fault)
+    task, relay = snapshot.task, relays.probe(curator)
+    values = collection(snapshot, visitor, wanted, relay.address if relay else None)
+    link, is_draft = (
+        holders_link(task.panel_id or task.id, relay),
+        snapshot.stored.state is TaskState.DRAFT,
     )
     return page(
         request,
@@ -292,12 +273,16 @@ def _task_page(
         **values,
         serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
         other_model=other_than_serving(values["models"] or ()),
-        estimators=list(estimators_for(values["task"])),
-        invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
+        estimators=list(estimators_for(task)),
+        invitations=cases.count_invitations(curator, visitor, task.id)
+        if visitor.admin and task.invited
+        else None,
         link=link,
-        preview=preview,
-        relay=relays.relay_of(curator),
-        task_url=f"{own_address(request)}{TASKS}/{task_id}",
+        preview=preview_address(link["relay"].address, task)
+        if is_draft and link is not None and link["relay"].works
+        else None,
+        relay=relay.address if relay else None,
+        task_url=f"{own_address(request)}{TASKS}/{task.id}",
         fault=fault,
     )
 
@@ -308,7 +293,7 @@ def show_poster(
 ) -> Response:
     """A sheet to print, with the link to the answer page as a QR code."""
     task = cases.read_task(curator, visitor, task_id).task
-    link = holders_link(task_id, curator)
+    link = holders_link(task_id, relays.probe(curator))
     if link is None or not link["code"]:
         raise InvalidRequest("There is no link that works yet: name a relay that answers.")
     if task.invited:
@@ -317,8 +302,12 @@ def show_poster(
 
 
 @router.get("/tasks/{task_id}/collection")
-def show_collection(request: Request, values: TheCollection) -> Response:
+def show_collection(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: str = ""
+) -> Response:
     """The part of the page that changes while reports come in."""
+    snapshot = Snapshot.of(curator, visitor, task_id)
+    values = collection(snapshot, visitor, wanted, relays.relay_of(curator))
     return page(request, "collection.html", **values)
 
 
@@ -337,7 +326,7 @@ def invite(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
     count = str(form.get("count", "")).strip()
     if not count.isdecimal() or not 1 <= int(count) <= MOST_INVITATIONS:
         raise InvalidRequest(f"Give the number of people to invite, 1 to {MOST_INVITATIONS}.")
-    link = holders_link(task_id, curator)
+    link = holders_link(task_id, relays.probe(curator))
     made = cases.invite(curator, visitor, task_id, int(count))
     before = "" if link is None else f"{link['address']}#"
     lines = "".join(f"{before}{invitation}\n" for invitation in made)
@@ -353,7 +342,8 @@ def delete_task(
     try:
         cases.delete_task(curator, visitor, task_id, named=str(form.get("name", "")))
     except InvalidRequest as error:
-        return _task_page(request, task_id, curator, visitor, fault=error.detail)
+        snapshot = Snapshot.of(curator, visitor, task_id)
+        return _task_page(request, snapshot, visitor, fault=error.detail)
     return see_other(f"/?deleted={task_id}")
 
 
@@ -371,18 +361,13 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
 
 
 def target_near(
-    curator: Curator,
-    visitor: Visitor,
-    task: Task,
-    planned: int,
-    reports: int,
-    insight: InsightView | None = None,
+    snapshot: Snapshot, planned: int, reports: int, insight: InsightView | None = None
 ) -> tuple[float, float]:
     """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
     while they come in; where that is reached, the first that is not, and that one."""
     given = WANTED[0]
-    at_plan = reading.reports_needed(curator, visitor, task.id, as_planned=True)
-    needed = needed_for(curator, visitor, task, insight)
+    task, at_plan = snapshot.task, snapshot.reports_needed(as_planned=True)
+    needed = needed_for(snapshot, insight)
     if at_plan is None or needed is None:
         return WANTED[-1], 0.0
     for each in WANTED:
@@ -406,11 +391,11 @@ def newest_of(models: Sequence[ModelView]) -> int | None:
 
 
 def known_so_far(
-    curator: Curator, visitor: Visitor, task: Task, overall: Sequence[Comparison], reports: int
+    snapshot: Snapshot, overall: Sequence[Comparison], reports: int
 ) -> tuple[str, int | None]:
     """A sentence on what ``reports`` tell, and how many more would if they tell too little; None
     if no number would."""
-    needed = reading.reports_needed(curator, visitor, task.id)
+    task, needed = snapshot.task, snapshot.reports_needed()
     more: int | None = 0
     if needed is not None:
         more = still_missing(needed(half_width(task, 100.0 * TELLING)), reports)
@@ -418,7 +403,7 @@ def known_so_far(
     if stated:
         is_unread = all(tells_little(task.label, row) for row in stated)
         return verdict(task.label, overall, reports, more), more if is_unread else 0
-    if more == 0 or reading.tells_mean(curator, visitor, task.id):
+    if more == 0 or snapshot.tells_mean:
         return "", 0
     return too_few(task.label, reports, more), more
 
@@ -430,16 +415,16 @@ def other_than_serving(models: Sequence[ModelView]) -> int | None:
 
 
 def needed_for(
-    curator: Curator, visitor: Visitor, task: Task, insight: InsightView | None
+    snapshot: Snapshot, insight: InsightView | None
 ) -> Callable[[float], int | None] | None:
     """``reports_needed``, by the mean of an insight that tells it."""
-    known = None
-    if insight is not None and isinstance(task.label, Range):
+    known, label = None, snapshot.task.label
+    if insight is not None and isinstance(label, Range):
         (mean,) = insight.overall
-        if not tells_nothing(mean.low, mean.high, *task.label.bounds):
+        if not tells_nothing(mean.low, mean.high, *label.bounds):
             half = max(mean.high - mean.reported, mean.reported - mean.low)
             known = (insight.model, half, insight.reports)
-    return reading.reports_needed(curator, visitor, task.id, known=known)
+    return snapshot.reports_needed(known=known)
 
 
 def half_width(task: Task, wanted: float) -> float:
@@ -447,10 +432,9 @@ def half_width(task: Task, wanted: float) -> float:
     return wanted / 100.0 * task.label.span
 
 
-def holders_link(task_id: str, curator: Curator) -> dict[str, Any] | None:
-    """The answer page at a relay, as an address and HTML for pages of others, and the relay, asked
-    what it is; a QR code if people can answer there. None without a relay."""
-    relay = relays.probe(curator)
+def holders_link(task_id: str, relay: NamedRelay | None) -> dict[str, Any] | None:
+    """The answer page at a relay, as an address and HTML for pages of others, and the relay; a QR
+    code if people can answer there. None without a relay."""
     if relay is None or relay.address is None:
         return None
     address = f"{relay.address}/answer/{task_id}"

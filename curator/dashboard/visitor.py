@@ -26,7 +26,6 @@ from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthori
 from ..access.tokens import ENVIRONMENT
 from ..http.requests import bearer_of
 from ..http.state import State, state_of
-from ..operations.access import session_key
 from ..service import Curator
 
 if TYPE_CHECKING:
@@ -127,14 +126,14 @@ class Sessions:
 
     def form_token(self, cookie: str) -> str:
         """The token that a session's forms send back."""
-        return hmac.digest(session_key(self._curator).encode(), cookie.encode(), "sha256").hex()
+        return hmac.digest(self._curator.session_key.encode(), cookie.encode(), "sha256").hex()
 
     def _fernet(self, kind: str) -> Fernet:
         if kind == TOKEN:
-            return Fernet(session_key(self._curator))
+            return Fernet(self._curator.session_key)
         if self._provider is None:
             raise NotAuthorized("This curator has no OpenID provider: sign in with a token.")
-        return Fernet(self._provider.key(session_key(self._curator), kind))
+        return Fernet(self._provider.key(self._curator.session_key, kind))
 
 
 def sender_of(curator: Curator, provider: "Provider | None", call: HTTPConnection) -> Hashable:

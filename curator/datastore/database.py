@@ -95,7 +95,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self.failing(), self.engine.begin() as connection:
+        """A transaction that reads the database as it is at one moment."""
+        with self.failing(), snapshot(self.engine) as connection, connection.begin():
             yield connection
 
     @contextmanager

@@ -1,8 +1,9 @@
 """Fitted models as they are kept: numbered documents that never change, and their aliases."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -11,7 +12,7 @@ from privet.protocol.calls import TASK
 from privet.protocol.errors import ModelNotFound
 
 from .database import Database
-from .schema import aliases, models
+from .schema import aliases, models, tasks
 from .tasks import need_task
 
 SERVING = "serving"
@@ -88,29 +89,38 @@ class ModelStore:
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             task_no = need_task(connection, task_id).no
-            names: dict[int, list[str]] = {}
-            of_task = select(aliases).where(aliases.c.task_no == task_no)
-            for row in connection.execute(of_task.order_by(aliases.c.alias)):
-                names.setdefault(row.number, []).append(row.alias)
-            rows = connection.execute(
-                select(models.c.number, models.c.created, models.c.summary)
-                .where(models.c.task_no == task_no)
-                .order_by(models.c.number)
-            )
-            return [
-                ModelInfo(number, created, json.loads(summary), tuple(names.get(number, ())))
-                for number, created, summary in rows
-            ]
+            return models_of(connection, [task_no]).get(task_no, [])
 
     def document(self, task_id: str, number: int) -> bytes:
         """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
         with self.database.reading() as connection:
-            of_task = models.c.task_no == need_task(connection, task_id).no
-            wanted = select(models.c.document).where(of_task, models.c.number == number)
-            document = connection.scalar(wanted)
+            of_task = select(models.c.document).join(tasks, tasks.c.no == models.c.task_no)
+            document = connection.scalar(
+                of_task.where(tasks.c.id == task_id, models.c.number == number)
+            )
+            if document is None:
+                need_task(connection, task_id)
         if document is None:
             raise no_model(number)
         return bytes(document)
+
+
+def models_of(connection: Connection, numbers: Sequence[int]) -> dict[int, list[ModelInfo]]:
+    """The models of tasks by the tasks' numbers, oldest first, without reading them."""
+    same = (aliases.c.task_no == models.c.task_no) & (aliases.c.number == models.c.number)
+    columns = (models.c.task_no, models.c.number, models.c.created, models.c.summary)
+    rows = connection.execute(
+        select(*columns, aliases.c.alias)
+        .outerjoin(aliases, same)
+        .where(models.c.task_no.in_(numbers))
+        .order_by(models.c.task_no, models.c.number, aliases.c.alias)
+    )
+    found: dict[int, list[ModelInfo]] = {}
+    for (task_no, number, created, summary), named in groupby(rows, key=lambda row: row[:4]):
+        names = tuple(row.alias for row in named if row.alias is not None)
+        info = ModelInfo(number, created, json.loads(summary), names)
+        found.setdefault(task_no, []).append(info)
+    return found
 
 
 def _name(connection: Connection, task_no: int, alias: str, number: int) -> None:

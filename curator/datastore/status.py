@@ -1,24 +1,50 @@
-"""The status of a collection: sums, counts, checksums and refusals."""
+"""The status of a collection: sums, counts, checksums and refusals; and all of it at one moment."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, bindparam, func, select, text
 
+from privet.learning.core.public_data import PublicData
 from privet.protocol.status import Holdings
 
 from .database import Database
+from .models import ModelInfo, models_of
 from .reports import QuestionSums, checksum_text, unpacked_checksum, unpacked_sums
-from .schema import buckets, held, rejects, relayed, sums, tasks
-from .tasks import StoredTask, find_task, head_of, need_task, stored_task
+from .schema import buckets, held, relayed, sums, tasks
+from .tasks import (
+    ListedTask,
+    StoredTask,
+    TaskRow,
+    find_task,
+    head_of,
+    listed_task,
+    need_task,
+    public_data_of,
+    stored_task,
+)
 
 COUNT_REJECTS = """
 INSERT INTO rejects (task_no, reason, count) VALUES (:task_no, :reason, :count)
 ON CONFLICT (task_no, reason) DO UPDATE SET count = rejects.count + excluded.count
 """
 
+TALLIES = text("""
+SELECT task_no, 'buckets' AS kind, CAST(starts AS TEXT) AS name, reports AS number, checksum
+FROM buckets WHERE task_no IN :numbers
+UNION ALL SELECT task_no, 'answers', CAST(question AS TEXT), sum(n), NULL
+FROM sums WHERE task_no IN :numbers GROUP BY task_no, question
+UNION ALL SELECT task_no, 'relayed', relay, sum(reports), NULL
+FROM relayed WHERE task_no IN :numbers GROUP BY task_no, relay
+UNION ALL SELECT task_no, 'rejects', reason, count, NULL
+FROM rejects WHERE task_no IN :numbers
+UNION ALL SELECT task_no, 'models', '', count(*), NULL
+FROM models WHERE task_no IN :numbers GROUP BY task_no
+""").bindparams(bindparam("numbers", expanding=True))
+"""All that is counted of some tasks, in one statement, since each is a round trip."""
 
 TELL = """
 INSERT INTO held (task_no, relay, at, reports, least, lost, since, counted)
@@ -65,6 +91,8 @@ class Status:
     """Refused reports by the name of their problem type."""
     relayed: Mapping[str, int]
     """Counted reports that came in batches, by the name of the relay's token."""
+    models: int = 0
+    """Number of fitted models."""
     invited: bool = False
     """True if only invited reports count."""
     expected: int | None = None
@@ -84,25 +112,72 @@ class Collected:
     """As in ``Status``."""
 
 
+@dataclass(frozen=True, eq=False)
+class KeptTask:
+    """All that is kept about a task but its public data."""
+
+    stored: ListedTask
+    """A ``StoredTask``, unless an earlier version made it."""
+    status: Status
+    models: Sequence[ModelInfo]
+    """Its models, oldest first; empty unless they were asked for."""
+    sums: Sequence[QuestionSums] = ()
+    """As in ``Collected``; empty unless they were asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptTasks:
+    """A task, and its panel, as they are at one moment."""
+
+    task: KeptTask
+    waves: Mapping[str, KeptTask]
+    """The waves that are there of the panel that it is or is a wave of, by their ids, in order."""
+    public: PublicData | None = None
+    """Its public data, if they were asked for."""
+
+
 @dataclass(eq=False)
 class StatusStore:
     """The verbs that say how a collection stands."""
 
     database: Database
 
+    def snapshot(
+        self,
+        task_id: str,
+        *,
+        models: bool = False,
+        counts: Callable[[KeptTasks], bool] = lambda _: False,
+    ) -> KeptTasks:
+        """A task and, of a panel or if ``models`` are read too, its panel's waves.
+
+        Where ``counts`` says so of what was read, the sums of reports and the public data are read
+        too. Raises ``TaskNotFound``.
+        """
+        with self.database.reading() as connection:
+            row = need_task(connection, task_id)
+            waves = _waves(connection, listed_task(row), siblings=models)
+            rows = {each.no: each for each in (row, *waves)}
+            statuses = _statuses(connection, list(rows.values()))
+            fitted = models_of(connection, list(rows)) if models else {}
+            kept = {
+                no: KeptTask(listed_task(each), statuses[no], fitted.get(no, ()))
+                for no, each in rows.items()
+            }
+            read = KeptTasks(kept[row.no], {each.id: kept[each.no] for each in waves})
+            if not counts(read) or read.task.stored.is_earlier:
+                return read
+            sums = _sums(connection, {no: each.stored for no, each in kept.items()})
+            kept = {no: replace(each, sums=sums[no]) for no, each in kept.items()}
+            public = public_data_of(connection, row)
+            return KeptTasks(kept[row.no], {each.id: kept[each.no] for each in waves}, public)
+
     def collected(self, task_id: str) -> Collected:
         """The task with its sums, all read at one moment; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
             stored = stored_task(row)
-            totals = [
-                QuestionSums(np.zeros(mechanism.sum_size, dtype=np.int64), 0)
-                for mechanism in stored.task.mechanisms
-            ]
-            of_task = sums.c.task_no == row.no
-            for part in connection.execute(select(sums).where(of_task)):
-                own = unpacked_sums(part.n, part.vector, part.width)
-                totals[part.question] = totals[part.question].plus(own)
+            totals = _sums(connection, {row.no: stored})[row.no]
             return Collected(stored, totals, _relayed(connection, row.no))
 
     def counted(self) -> dict[str, int]:
@@ -113,14 +188,10 @@ class StatusStore:
     def holdings(self) -> dict[tuple[str, str], RelayHoldings]:
         """The reports that relays hold, as they said last, by relay and task."""
         with self.database.reading() as connection:
-            rows = connection.execute(
-                select(tasks.c.id, tasks.c.no).join(held, held.c.task_no == tasks.c.no).distinct()
-            )
-            return {
-                (each.relay, row.id): each
-                for row in rows.all()
-                for each in _holdings(connection, row.no)
-            }
+            rows = select(tasks.c.no, tasks.c.id).where(tasks.c.no.in_(select(held.c.task_no)))
+            ids = dict(iter(connection.execute(rows)))
+            found = _holdings(connection, list(ids)) if ids else {}
+            return {(each.relay, ids[no]): each for no in found for each in found[no]}
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         """Add to the counts of refused reports by reason; a task that is gone is ignored."""
@@ -158,44 +229,81 @@ class StatusStore:
     def read(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
-            task = need_task(connection, task_id)
-            by_start: dict[int, tuple[int, int]] = {}
-            for row in connection.execute(select(buckets).where(buckets.c.task_no == task.no)):
-                reports, total = by_start.get(row.starts, (0, 0))
-                total += unpacked_checksum(row.checksum)
-                by_start[row.starts] = reports + row.reports, total
-            answers = [0] * head_of(task).questions
-            answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
-            for question, n in connection.execute(answered):
-                answers[question] += n
-            refused = select(rejects.c.reason, rejects.c.count).where(rejects.c.task_no == task.no)
-            return Status(
-                reports=sum(reports for reports, _ in by_start.values()),
-                answers=tuple(answers),
-                checksum=checksum_text(sum(total for _, total in by_start.values())),
-                buckets=tuple(
-                    Bucket(starts, reports, checksum_text(total))
-                    for starts, (reports, total) in sorted(by_start.items())
-                ),
-                rejects=dict(iter(connection.execute(refused))),
-                relayed=_relayed(connection, task.no),
-                invited=bool(task.invited),
-                expected=json.loads(task.settings).get("holders"),
-                holdings=_holdings(connection, task.no),
-            )
+            row = need_task(connection, task_id)
+            return _statuses(connection, [row])[row.no]
 
 
-def _holdings(connection: Connection, task_no: int) -> tuple[RelayHoldings, ...]:
-    rows = select(held).where(held.c.task_no == task_no).order_by(held.c.relay)
-    return tuple(
-        RelayHoldings(
-            row.relay,
-            row.at,
-            Holdings(reports=row.reports, least=row.least, lost=json.loads(row.lost)),
-            row.since,
+def _waves(connection: Connection, stored: ListedTask, siblings: bool) -> list[TaskRow]:
+    """The rows of a panel's waves, in order; of a wave's panel only with ``siblings``."""
+    ids = stored.head.waves
+    if siblings and isinstance(stored, StoredTask):
+        ids = tuple(wave.id for wave in stored.task.waves)
+    if not ids:
+        return []
+    rows = connection.execute(select(tasks).where(tasks.c.id.in_(ids)))
+    return sorted(rows, key=lambda row: ids.index(row.id))
+
+
+def _sums(
+    connection: Connection, stored: Mapping[int, ListedTask]
+) -> dict[int, list[QuestionSums]]:
+    """The sums of tasks of this version by their numbers, over all curators."""
+    totals = {
+        no: [
+            QuestionSums(np.zeros(each.sum_size, dtype=np.int64), 0) for each in of.task.mechanisms
+        ]
+        for no, of in stored.items()
+        if isinstance(of, StoredTask)
+    }
+    for part in connection.execute(select(sums).where(sums.c.task_no.in_(totals))):
+        of_task, own = totals[part.task_no], unpacked_sums(part.n, part.vector, part.width)
+        of_task[part.question] = of_task[part.question].plus(own)
+    return totals
+
+
+def _statuses(connection: Connection, rows: Sequence[TaskRow]) -> dict[int, Status]:
+    """The status of each task, by its number."""
+    numbers = [row.no for row in rows]
+    by_start: dict[int, dict[int, tuple[int, int]]] = {no: {} for no in numbers}
+    counts: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
+    for no, kind, name, number, checksum in connection.execute(TALLIES, {"numbers": numbers}):
+        if kind == "buckets":
+            reports, total = by_start[no].get(int(name), (0, 0))
+            by_start[no][int(name)] = reports + int(number), total + unpacked_checksum(checksum)
+        else:
+            counts[no, kind][name] = int(number)
+    holdings = _holdings(connection, numbers)
+    return {
+        row.no: Status(
+            reports=sum(reports for reports, _ in by_start[row.no].values()),
+            answers=tuple(
+                counts[row.no, "answers"].get(str(question), 0)
+                for question in range(head_of(row).questions)
+            ),
+            checksum=checksum_text(sum(total for _, total in by_start[row.no].values())),
+            buckets=tuple(
+                Bucket(starts, reports, checksum_text(total))
+                for starts, (reports, total) in sorted(by_start[row.no].items())
+            ),
+            rejects=counts[row.no, "rejects"],
+            relayed=counts[row.no, "relayed"],
+            models=counts[row.no, "models"].get("", 0),
+            invited=bool(row.invited),
+            expected=json.loads(row.settings).get("holders"),
+            holdings=tuple(holdings[row.no]),
         )
-        for row in connection.execute(rows)
-    )
+        for row in rows
+    }
+
+
+def _holdings(connection: Connection, numbers: Sequence[int]) -> dict[int, list[RelayHoldings]]:
+    """The words of relays about tasks, by the tasks' numbers."""
+    found: dict[int, list[RelayHoldings]] = defaultdict(list)
+    rows = select(held).where(held.c.task_no.in_(numbers)).order_by(held.c.relay)
+    for row in connection.execute(rows):
+        holdings = Holdings(reports=row.reports, least=row.least, lost=json.loads(row.lost))
+        found[row.task_no].append(RelayHoldings(row.relay, row.at, holdings, row.since))
+    return found
 
 
 def _relayed(connection: Connection, task_no: int) -> dict[str, int]:

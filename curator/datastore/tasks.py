@@ -162,8 +162,7 @@ class TaskStore:
     def head(self, task_id: str) -> ListedTask:
         """The task as lists show it; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
-            row = need_task(connection, task_id)
-        return _listed(row, head_of(row))
+            return listed_task(need_task(connection, task_id))
 
     def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""
@@ -179,18 +178,7 @@ class TaskStore:
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
-            task = need_task(connection, task_id)
-            of_task = public_data.c.task_no == task.no
-            row = connection.execute(select(public_data).where(of_task)).one()
-        x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
-        onnx = None if row.onnx is None else bytes(row.onnx)
-        people = None
-        if row.register is not None:
-            people = np.frombuffer(row.register, dtype="<f8").reshape(-1, x.shape[1])
-        y, prevalence = np.frombuffer(row.y, dtype="<f8"), None
-        if stated := json.loads(task.settings).get(PREVALENCE):
-            prevalence = stated_prevalence(stated, stored_task(task).task.label, y)
-        return PublicData(x, y, onnx, people, prevalence)
+            return public_data_of(connection, need_task(connection, task_id))
 
     def move(self, task_id: str, move: Move, now: float) -> None:
         """Open, close or delete a task.
@@ -278,6 +266,21 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
     return row
 
 
+def public_data_of(connection: Connection, task: TaskRow) -> PublicData:
+    """The encoded public data of the task in a row."""
+    of_task = public_data.c.task_no == task.no
+    row = connection.execute(select(public_data).where(of_task)).one()
+    x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
+    onnx = None if row.onnx is None else bytes(row.onnx)
+    people = None
+    if row.register is not None:
+        people = np.frombuffer(row.register, dtype="<f8").reshape(-1, x.shape[1])
+    y, prevalence = np.frombuffer(row.y, dtype="<f8"), None
+    if stated := json.loads(task.settings).get(PREVALENCE):
+        prevalence = stated_prevalence(stated, stored_task(task).task.label, y)
+    return PublicData(x, y, onnx, people, prevalence)
+
+
 def stored_task(row: TaskRow) -> StoredTask:
     task, settings = published_task(row.id, bytes(row.canonical)), json.loads(row.settings)
     looks_once = settings.get("looks", "many") == "once"
@@ -306,6 +309,11 @@ def _listed(row: TaskRow, head: TaskHead) -> ListedTask:
         marked=row.marked,
         filled=row.filled,
     )
+
+
+def listed_task(row: TaskRow) -> ListedTask:
+    """The task in a row: a ``StoredTask``, unless an earlier version made it."""
+    return _listed(row, head_of(row)) if task_of(row) is None else stored_task(row)
 
 
 def task_of(row: TaskRow) -> Task | None:

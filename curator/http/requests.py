@@ -29,8 +29,8 @@ from privet.protocol.errors import (
 )
 
 from ..access.tokens import Tokens
-from ..operations.table import COUNTS
 from ..service import Curator
+from ..service.curator import COUNTS
 from ..service.tasks import read_task
 from .state import state_of
 

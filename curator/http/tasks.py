@@ -24,7 +24,6 @@ from privet.protocol.errors import (
     TooLarge,
 )
 from privet.protocol.lifecycle import Move, Phase, TaskState
-from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_PATTERN
 from privet.protocol.status import CollectionStatus
 from privet.protocol.task import (
@@ -36,7 +35,6 @@ from ..datastore.status import RelayHoldings
 from ..datastore.tasks import ListedTask, StoredTask
 from ..operations.parameters import EXAMPLE_ID, Days, TaskId
 from ..service import tasks as cases
-from ..service.reading import read_results
 from ..service.tasks import Standing, growth
 from .problems import described
 from .requests import (
@@ -331,7 +329,7 @@ class StatusView(CollectionStatus):
     )
 
     @classmethod
-    def of(cls, standing: Standing, results: Results | None = None) -> "StatusView":
+    def of(cls, standing: Standing) -> "StatusView":
         stored, exact = standing.stored, standing.exact
         view = cls(
             id=stored.head.id,
@@ -344,7 +342,7 @@ class StatusView(CollectionStatus):
             reports=standing.reports,
             step=standing.step,
             models=standing.models,
-            results=results,
+            results=standing.results,
             settles=None if stored.settles is None else moment(stored.settles),
             growth=growth(stored, standing.at, standing.waves),
         )
@@ -456,8 +454,7 @@ def read_status(task_id: TaskId, curator: TheCurator, caller: PerhapsReader) -> 
     when a single one arrives, and, once no new ones are taken, the results of all reports, if
     a model serves.
     """
-    standing = cases.read_status(curator, caller, task_id)
-    return StatusView.of(standing, read_results(curator, caller, task_id))
+    return StatusView.of(cases.read_status(curator, caller, task_id))
 
 
 @admin.post("/{task_id}/open", summary="Open a task", responses=described(IllegalMove))

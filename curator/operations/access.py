@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cryptography.fernet import Fernet
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,8 +20,6 @@ from .table import Acting, operation
 if TYPE_CHECKING:
     from ..access.oidc import Person, Provider
 
-SESSION_KEY = "session_key"
-"""Name of the fact that holds the key of sessions."""
 SIGN_IN = "sign-in"
 """Keeps failed sign-ins at the provider apart from wrong tokens of the same address."""
 
@@ -139,9 +136,3 @@ def sign_in(
         raise
     curator.audit.add_entry(person.actor, "signed in", name=person.name, scope=person.scope)
     return person
-
-
-def session_key(curator: Curator) -> str:
-    """The key that seals what sessions' cookies hold; drawn when it is first asked for."""
-    facts = curator.store.facts
-    return facts.read(SESSION_KEY) or facts.set_once(SESSION_KEY, Fernet.generate_key().decode())

@@ -46,11 +46,9 @@ from privet.protocol.lifecycle import TaskState
 from ..access.actors import Actor
 from ..datastore.tasks import no_task
 from ..metrics import Metrics
-from ..service.curator import Curator
+from ..service.curator import COUNTS, Curator
 from ..service.registries import call
 from ..workers import Run
-
-COUNTS = "counts of the reports so far"
 
 P = ParamSpec("P")
 R = TypeVar("R")

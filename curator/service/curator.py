@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cryptography.fernet import Fernet
+
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.figures.compare import Comparison
 
@@ -18,8 +20,12 @@ from ..metrics import Metrics
 from ..workers import Workers
 from .model_cache import ModelCache
 
+COUNTS = "counts of the reports so far"
+"""What readers alone see, in words for an error."""
 STEPS_KEY = "steps_key"
 """Name of the fact that holds the key for drawing when strangers see a step."""
+SESSION_KEY = "session_key"
+"""Name of the fact that holds the key of sessions."""
 MAX_PREDICT_ROWS = 20_000
 """Rows of one prediction; with more than 20 classes fewer, in proportion."""
 
@@ -46,8 +52,13 @@ class Curator:
 
     def __post_init__(self) -> None:
         self.models = ModelCache(self.store)
-        self.results: OrderedDict[tuple[str, int, int], tuple[Comparison, ...]] = OrderedDict()
+        self.results: OrderedDict[tuple[str, int, int], tuple[Comparison, ...] | None] = (
+            OrderedDict()
+        )
         self.steps_key = self.store.facts.set_once(STEPS_KEY, secrets.token_hex())
+        session_key = Fernet.generate_key().decode()
+        self.session_key = self.store.facts.set_once(SESSION_KEY, session_key)
+        """Seals what sessions' cookies hold; drawn once for all processes."""
         restored = self.store.facts.read(RESTORED)
         self.restored = None if restored is None else float(restored)
         """Time of the backup from which the database was restored, Unix time."""
@@ -55,10 +66,6 @@ class Curator:
     @property
     def audit(self) -> Audit:
         return self.tokens.audit
-
-    def question_counts(self, task_id: str) -> list[QuestionCounts]:
-        """Debiased counts of the reports so far, one entry per question."""
-        return counts_of(self.store.standing.collected(task_id))
 
 
 def counts_of(collected: Collected) -> list[QuestionCounts]:

@@ -35,9 +35,9 @@ from ..datastore.models import SERVING, ModelInfo
 from ..datastore.status import Collected
 from ..workers import Run
 from .curator import Curator, counts_of
-from .model_cache import summary_of
-from .reading import may_read_models, rows_to_predict
+from .model_cache import chosen, summary_of
 from .registries import call
+from .snapshot import Snapshot, rows_to_predict
 
 
 class Change(BaseModel):
@@ -136,12 +136,13 @@ async def try_settings(
     Compared with the model ``against``, or with the one that serves.
     """
     actor.need(Scope.ADMIN)
-    work = partial(_try, curator, task_id, estimator, parameters, against)
+    work = partial(_try, curator, actor, task_id, estimator, parameters, against)
     return await call(curator.workers, work)
 
 
 def _try(
     curator: Curator,
+    actor: Actor,
     task_id: str,
     estimator: str,
     parameters: Mapping[str, Any],
@@ -150,13 +151,12 @@ def _try(
 ) -> SettingsTrial:
     document, summary = _fitted(curator, task_id, estimator, parameters, run)
     model = Model.from_document(json.loads(document))
-    if not curator.store.models.listed(task_id):
+    snapshot = Snapshot.of(curator, actor, task_id)
+    if not snapshot.kept.task.models:
         return SettingsTrial(model, None, None)
-    other = curator.models.get(task_id, against)
-    public, questions = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
-    change = change_of(other.model, model, public, questions)
-    before = curator.models.info(task_id, other.number).summary["reports"]
-    return SettingsTrial(model, other.number, change, (before, summary["reports"]))
+    info, other = snapshot.info(against), snapshot.model(against)
+    change = change_of(other.model, model, snapshot.public, snapshot.counts)
+    return SettingsTrial(model, info.number, change, (info.summary["reports"], summary["reports"]))
 
 
 def _fitted(
@@ -205,7 +205,7 @@ def promote(
     actor.need(Scope.ADMIN)
     curator.store.models.name(task_id, alias, number)
     curator.audit.add_entry(actor.id, "model promoted", task_id, number=number, alias=alias)
-    return curator.models.info(task_id, number)
+    return chosen(curator.store.models.listed(task_id), number)
 
 
 async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int) -> Change:
@@ -215,10 +215,10 @@ async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other:
 
 def _compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int, _: Run) -> Change:
     """Compare two models in this process: starting another takes longer than the comparison."""
-    may_read_models(curator, actor, task_id)
-    first, second = (curator.models.get(task_id, number).model for number in (one, other))
-    questions = curator.question_counts(task_id) if actor.reads else None
-    return change_of(first, second, curator.store.tasks.public_data(task_id), questions)
+    snapshot = Snapshot.of(curator, actor, task_id)
+    first, second = (snapshot.model(number).model for number in (one, other))
+    questions = snapshot.counts if snapshot.reads else None
+    return change_of(first, second, snapshot.public, questions)
 
 
 def fit_model(

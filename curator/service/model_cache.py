@@ -6,7 +6,7 @@ which models there are.
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -56,6 +56,22 @@ def report_sources(
     ]
 
 
+def chosen(models: Sequence[ModelInfo], number: int | None = None) -> ModelInfo:
+    """Of a task's models the one of this number, by default the one that serves.
+
+    The latest if none is named so. Raises ``ModelNotFound``.
+    """
+    by_number = {info.number: info for info in models}
+    if not by_number:
+        raise ModelNotFound("The task has no model yet: fit one first.")
+    latest = max(by_number)
+    serving = (info.number for info in models if SERVING in info.aliases)
+    wanted = next(serving, latest) if number is None else number
+    if wanted not in by_number:
+        raise ModelNotFound(f"The task has no model {wanted}: its models are 1 to {latest}.")
+    return by_number[wanted]
+
+
 class ModelCache:
     """The models of all tasks in a store, the ones last used in memory."""
 
@@ -64,24 +80,12 @@ class ModelCache:
         self._ready: OrderedDict[tuple[str, int], FittedModel] = OrderedDict()
         self._lock = Lock()
 
-    def info(self, task_id: str, number: int | None = None) -> ModelInfo:
-        """A model's summary, or that of the one that serves, the latest if none is named so.
-
-        Raises ``TaskNotFound`` or ``ModelNotFound``.
-        """
-        models = {info.number: info for info in self._store.models.listed(task_id)}
-        if not models:
-            raise ModelNotFound("The task has no model yet: fit one first.")
-        latest = max(models)
-        serving = (info.number for info in models.values() if SERVING in info.aliases)
-        wanted = next(serving, latest) if number is None else number
-        if wanted not in models:
-            raise ModelNotFound(f"The task has no model {wanted}: its models are 1 to {latest}.")
-        return models[wanted]
-
     def get(self, task_id: str, number: int | None = None) -> FittedModel:
-        """A model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        info = self.info(task_id, number)
+        """A model, as ``chosen``; raises ``TaskNotFound`` or ``ModelNotFound``."""
+        return self.fitted(task_id, chosen(self._store.models.listed(task_id), number))
+
+    def fitted(self, task_id: str, info: ModelInfo) -> FittedModel:
+        """A model that the store has; raises as ``get`` if it has it no more."""
         with self._lock:
             fitted = self._ready.get((task_id, info.number))
         if fitted is None:

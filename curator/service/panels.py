@@ -2,24 +2,21 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from privet.admin.results import Scope
 from privet.learning.core.trees import describe_path
 from privet.learning.figures.compare import OverTime, over_time
-from privet.learning.figures.impossible import impossible
 from privet.learning.methods import DEFAULT_ESTIMATOR
-from privet.protocol.errors import InvalidRequest, TaskNotFound
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
-from .curator import Curator
-from .reading import COUNTS
-from .tasks import read_task
+from .curator import COUNTS, Curator
+from .snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -55,36 +52,40 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
 
     Raises ``TaskNotFound``, and ``InvalidRequest`` for a task without waves.
     """
-    task = read_task(curator, actor, task_id).task
-    actor.need(Scope.READER, COUNTS)
+    return panel_of(Snapshot.of(curator, actor, task_id))
+
+
+def panel_of(snapshot: Snapshot) -> PanelStanding:
+    """The same, of a task as it is; for readers."""
+    task = snapshot.task
+    snapshot.actor.need(Scope.READER, COUNTS)
     if task.panel is None:
         raise InvalidRequest("The task has no waves: it is asked once.")
     standings, counts, before = [], {}, -math.inf
     for number, wave in enumerate(task.waves, 1):
-        standing = WaveStanding(wave, None, 0, 0, False, 0, 0, honest=True)
-        with suppress(TaskNotFound):
-            stored, questions = curator.store.tasks.read(wave.id), curator.question_counts(wave.id)
-            models, honest = curator.store.models.listed(wave.id), impossible(questions) is None
-            status = curator.store.standing.read(wave.id)
-            at_relays = [kept.holdings for kept in status.holdings]
-            if status.reports:
-                before = _fitted(models, status.reports, before)
-            standing = WaveStanding(
-                wave,
-                stored,
-                status.reports,
-                len(models),
-                bool(status.reports) and before == math.inf,
-                held=sum(each.reports for each in at_relays),
-                lost=sum(sum(each.lost.values()) for each in at_relays),
-                honest=honest,
-            )
-            if honest:
-                counts[number] = questions
+        there = snapshot.of_wave(wave.id)
+        if there is None:
+            standings.append(WaveStanding(wave, None, 0, 0, False, 0, 0, honest=True))
+            continue
+        kept = there.kept.task
+        at_relays = [each.holdings for each in kept.status.holdings]
+        if kept.status.reports:
+            before = _fitted(kept.models, kept.status.reports, before)
+        standing = WaveStanding(
+            wave,
+            there.stored,
+            kept.status.reports,
+            len(kept.models),
+            bool(kept.status.reports) and before == math.inf,
+            held=sum(each.reports for each in at_relays),
+            lost=sum(sum(each.lost.values()) for each in at_relays),
+            honest=there.impossible is None,
+        )
+        if standing.honest:
+            counts[number] = there.counts
         standings.append(standing)
-    public = None
-    if isinstance(task.label, Range):  # which may be clipped
-        public = curator.store.tasks.public_data(task_id)
+    # numbers may be clipped
+    public = snapshot.public if isinstance(task.label, Range) else None
     found = over_time(task.label, counts, len(task.waves), public)
     cells = {change.cell for change in found.changes} - {None}
     tree = task.tree_of(0)

@@ -17,7 +17,8 @@ from privet.protocol.task import Task
 from ..access.actors import Actor
 from ..workers import Run
 from .curator import Curator
-from .reading import document_of, may_read_models
+from .model_cache import chosen
+from .reading import may_read_models
 from .registries import call
 
 FEW_CLASSES = 20
@@ -70,7 +71,9 @@ async def predict_elsewhere(
 
     def predict(run: Run) -> bytes:
         task = may_read_models(curator, actor, task_id).task
-        info, document = document_of(curator, task_id, run(number_in, body))
+        models = curator.store.models.listed(task_id)
+        info = chosen(models, run(number_in, body))
+        document = curator.store.models.document(task_id, info.number)
         most = curator.max_rows
         return run(predict_body, answer_to, body, task, document, info.number, most)
 

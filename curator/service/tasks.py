@@ -20,6 +20,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest, InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.limits import MAX_PANEL_SECONDS
+from privet.protocol.results import Results
 from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
@@ -39,6 +40,7 @@ from ..datastore.tasks import (
 from ..workers import Run
 from .curator import Curator
 from .registries import call
+from .snapshot import Snapshot
 
 INVITATION_BYTES = 16
 DAY = 86_400.0
@@ -74,6 +76,8 @@ class Standing:
     """The waves of a panel, which take its reports."""
     exact: Status | None
     """Shown to readers only."""
+    results: Results | None = None
+    """The figures of a collection that has ended; not read for pages."""
 
 
 async def create_task(
@@ -219,22 +223,26 @@ def read_head(curator: Curator, actor: Actor, task_id: str) -> ListedTask:
 
 def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
     """The status of a collection, in steps for strangers. Raises as ``read_task`` does."""
-    reads, stored = actor.reads, read_head(curator, actor, task_id)
-    models = len(curator.store.models.listed(task_id))
-    now, restored = curator.clock(), curator.restored
-    status, waves = curator.store.standing.read(task_id), waves_of(curator, stored.head)
-    phase = stored.phase(now, waves)
+    snapshot = Snapshot.of(curator, actor, task_id, models=False)
+    return replace(standing_of(snapshot), results=snapshot.results)
+
+
+def standing_of(snapshot: Snapshot) -> Standing:
+    """The part of the status that the snapshot's actor may know."""
+    stored, status, reads = snapshot.listed, snapshot.kept.task.status, snapshot.reads
+    curator, phase = snapshot.curator, snapshot.phase
+    restored = curator.restored
     return Standing(
         stored=stored,
-        at=now,
+        at=snapshot.now,
         phase=phase,
-        reports=status.reports if reads else in_steps(curator, task_id, status.reports),
+        reports=status.reports if reads else in_steps(curator, snapshot.id, status.reports),
         step=1 if reads else STEP,
-        models=models,
+        models=status.models,
         invited=status.invited,
         expected=status.expected,
         asks_again=restored is not None and stored.created <= restored and phase is Phase.OPEN,
-        waves=waves,
+        waves=snapshot.waves,
         exact=status if reads else None,
     )
 
@@ -285,13 +293,13 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
     actor.need(Scope.ADMIN)
-    head = curator.store.tasks.head(task_id).head
+    kept = curator.store.standing.snapshot(task_id)
+    head, reports = kept.task.stored.head, kept.task.status.reports
     if named is not None and named.strip() != head.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
-    reports = curator.store.standing.read(task_id).reports
-    for wave in waves_of(curator, head):
-        reports += curator.store.standing.read(wave.task.id).reports
-        curator.models.forget(wave.task.id)
+    for wave_id, wave in kept.waves.items():
+        reports += wave.status.reports
+        curator.models.forget(wave_id)
     curator.models.forget(task_id)
     curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
     curator.audit.add_entry(actor.id, "task deleted", task_id, name=head.name, reports=reports)

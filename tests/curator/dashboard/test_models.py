@@ -16,7 +16,7 @@ from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import estimators_for, given
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.http.models import DifferenceView, InsightView, records_of
-from privet.curator.service import reading
+from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
@@ -47,7 +47,7 @@ from .test_overview import ADMIN, answer_all
 
 def untold_by_reports(app: CuratorApp, task: str, number: int) -> NDArray[np.bool_]:
     """The cells of a model of which the reports tell nothing."""
-    found = reading.untold_in_cells(app.state.curator, ADMIN, task, number)
+    found = Snapshot.of(app.state.curator, ADMIN, task).untold_in_cells(number)
     assert found is not None
     return found[0]
 
@@ -71,7 +71,7 @@ async def test_a_model_begins_with_what_it_says(
     assert moved not in page
     await http.sign_in()
     page = unescape((await http.get(path)).text)
-    than = reading.accuracy_in_context(app.state.curator, ADMIN, task, 1)
+    than = Snapshot.of(app.state.curator, ADMIN, task).accuracy_in_context(1)
     assert than is not None
     for sentence in (found, right, worth_of_accuracy(than), why_less(than), WHEN["weighted"]):
         assert sentence in page
@@ -134,8 +134,9 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     assert settings is not None
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', settings[0]))
     assert (await form(f"/tasks/{task}/fit", **fields)).status_code == 303
-    newer = app.state.curator.models.info(task, 2).summary
-    older = app.state.curator.models.info(task, 1).summary
+    snapshot = Snapshot.of(app.state.curator, ADMIN, task)
+    newer = snapshot.info(2).summary
+    older = snapshot.info(1).summary
     assert newer["reports"] == 300
     assert [newer[x] for x in ("estimator", "parameters")] == [
         older[x] for x in ("estimator", "parameters")

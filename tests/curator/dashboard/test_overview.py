@@ -28,7 +28,7 @@ from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.http.models import ModelView
 from privet.curator.http.tasks import BucketView, RelayView, StatusView
 from privet.curator.operations import relays
-from privet.curator.service import reading
+from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
 from privet.learning.figures.compare import Comparison
 from privet.learning.figures.sentences import finding
@@ -68,7 +68,7 @@ async def test_the_page_says_how_many_answers_are_missing(
     page = text_of((await http.get(f"/tasks/{task}")).text)
     of = curator.store.tasks.read(task).task.label
     width = 1.0 if isinstance(of, Classes) else of.high - of.low
-    reports_for = reading.reports_needed(curator, ADMIN, task)
+    reports_for = Snapshot.of(curator, ADMIN, task).reports_needed()
     assert reports_for is not None
     least = reports_for(TELLING * width)
     assert least is not None
@@ -92,7 +92,7 @@ async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: M
     await http.sign_in()
 
     def finest(most: int) -> float:
-        reports_for = reading.reports_needed(curator, ADMIN, task)
+        reports_for = Snapshot.of(curator, ADMIN, task).reports_needed()
         assert reports_for is not None
         needed = {each: reports_for(each / 100) for each in WANTED}
         return min((each for each, n in needed.items() if n is not None and n <= most), default=25)

@@ -10,9 +10,8 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
-from privet.curator.datastore.status import StatusStore
-from privet.curator.datastore.tasks import StoredTask
-from privet.curator.service import fitting, panels, tasks
+from privet.curator.datastore.status import KeptTasks, StatusStore
+from privet.curator.service import fitting
 from privet.learning.core.amounts import figure, percent
 from privet.learning.figures.compare import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
@@ -265,14 +264,14 @@ async def test_one_button_fits_every_wave(
         told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
         return [wave["models"] for wave in told["waves"]]
 
-    threads, read_task = [], tasks.read_task
+    threads, read_snapshot = [], StatusStore.snapshot
 
-    def read(*given: Any) -> StoredTask:
+    def read(*given: Any, **named: Any) -> KeptTasks:
         threads.append(threading.current_thread())
-        return read_task(*given)
+        return read_snapshot(*given, **named)
 
     with monkeypatch.context() as watched:
-        watched.setattr(panels, "read_task", read)
+        watched.setattr(StatusStore, "snapshot", read)
         fitted = await form(f"{path}/fit-waves")
     assert threads
     assert threading.current_thread() not in threads, "the event loop waited for the database"

@@ -36,6 +36,7 @@ READING = {
         "standing.counted",
         "standing.holdings",
         "standing.read",
+        "standing.snapshot",
         "invitations.count",
         "models.listed",
         "models.document",

@@ -46,6 +46,7 @@ from privet.protocol.errors import (
     TaskNotOpen,
 )
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.panel import Panel
 from tests.curator.datastore.made import (
     HOUR,
     NOW,
@@ -62,6 +63,7 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
+from tests.curator.datastore.races import HELD
 from tests.keeping import keeps
 
 MISSING = "0" * 64
@@ -131,6 +133,7 @@ def test_what_is_missing_is_named(store: Store) -> None:
         lambda: store.tasks.move(MISSING, Move.OPEN, NOW),
         lambda: store.standing.collected(MISSING),
         lambda: store.standing.read(MISSING),
+        lambda: store.standing.snapshot(MISSING),
         lambda: store.models.add(MISSING, b"", {}, NOW),
         lambda: store.models.listed(MISSING),
         lambda: store.models.document(MISSING, 1),
@@ -144,6 +147,38 @@ def test_what_is_missing_is_named(store: Store) -> None:
     for number in (1, 0, -1):
         with pytest.raises(ModelNotFound):
             store.models.document(task().id, number)
+
+
+def test_a_snapshot_is_what_the_parts_say(store: Store) -> None:
+    """Of a panel and its waves, of a wave and its panel's, and of a task that is asked once."""
+    ends = (int(NOW) - 9, int(NOW), int(NOW) + 9)
+    panel = Panel(mode="repeat", waves=(ends[:2], ends[1:]))
+    asked = task("panel", panel=panel, opens=ends[0], closes=ends[2])
+    for made in (task("alone"), asked):
+        assert store.tasks.create(made, {}, public(), NOW, TaskState.OPEN)
+    last = asked.waves[1]
+    take(store, CachedTask(last), [report(last), report(last)])
+    store.models.add(last.id, b"a model", {"cells": 2}, NOW)
+    store.models.name(last.id, "best", 1)
+    store.standing.tell(last.id, "relay", HELD, NOW)
+    store.standing.count_rejects(last.id, {"too-large": 3})
+    waves = [wave.id for wave in asked.waves]
+    for made, there in ((task("alone"), []), (asked, waves), (last, waves)):
+        read = store.standing.snapshot(made.id, models=True, counts=lambda _: True)
+        assert list(read.waves) == there
+        for task_id, each in ((made.id, read.task), *read.waves.items()):
+            assert each.stored == store.tasks.read(task_id)
+            assert each.status == store.standing.read(task_id)
+            assert list(each.models) == store.models.listed(task_id)
+            sums = store.standing.collected(task_id).sums
+            for of, own in zip(each.sums, sums, strict=True):
+                assert (of.vector.tolist(), of.n) == (own.vector.tolist(), own.n)
+        assert read.public is not None
+        np.testing.assert_array_equal(read.public.X, public().X)
+        status_alone = store.standing.snapshot(made.id)
+        assert (status_alone.task.status, status_alone.public) == (read.task.status, None)
+    assert store.standing.read(last.id).models == 1
+    assert store.standing.read(last.id).reports == 2
 
 
 def test_moves_follow_the_table(store: Store) -> None:

@@ -198,13 +198,6 @@ CASES: dict[str, Case] = {
     "read_insight": Case(
         Scope.READER, lambda task: (task, 2), route=Call("GET", f"{V1}/models/2/insight")
     ),
-    "read_impossible": Case(Scope.READER, lambda task: (task,)),
-    "read_shares": Case(Scope.READER, lambda task: (task,)),
-    "reports_needed": Case(Scope.READER, lambda task: (task,)),
-    "tells_mean": Case(Scope.READER, lambda task: (task,)),
-    "untold_in_cells": Case(Scope.READER, lambda task: (task, 2)),
-    "accuracy_in_context": Case(Scope.READER, lambda task: (task, 2)),
-    "average_value": Case(Scope.READER, lambda task: (task, 2)),
     "list_tokens": Case(
         Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/tokens"), page=Call("GET", "/access")
     ),
@@ -237,15 +230,12 @@ OF_TASKS: dict[str, tuple[Any, ...]] = {
 OF_MODELS: dict[str, tuple[Any, ...]] = {
     "list_models": (),
     "read_model": (1,),
-    "fitted_model": (1,),
     "export": (1, "json"),
     "compare": (1, 2),
-    "read_node": (1, 0),
     "predict": (1,),
 }
 """Use cases for everybody, unless models are for readers; what follows the task's id."""
-NO_ERROR = {"may_read_models", "sees_models", "read_results", "read_overall"}
-NO_ERROR |= {"read_key", "read_methods", "layout", "predict_elsewhere", "count_people"}
+NO_ERROR = {"may_read_models", "predict_elsewhere", "count_people", "read_key", "read_methods"}
 """Those that tell a stranger less, and what others rest on; their tests are elsewhere."""
 
 

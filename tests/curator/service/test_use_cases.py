@@ -9,8 +9,10 @@ from pydantic import ValidationError
 
 from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
+from privet.curator.service.model_cache import chosen
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card, read_insight
+from privet.curator.service.snapshot import Snapshot
 from privet.curator.service.tasks import (
     Uploaded,
     create_task,
@@ -85,7 +87,7 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(curator.store.models, "document", fail)
     assert curator.store.models.listed(task.id) == [fitted]
-    assert curator.models.info(task.id) == fitted
+    assert chosen(curator.store.models.listed(task.id)) == fitted
     assert fitted.summary["estimator"] == "weighted"
     assert fitted.summary["cells"] == task.trees[0].cells
 
@@ -268,7 +270,9 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
         assert model.facts["95 % intervals"] == MEANING[looks]
         _, insight, _ = read_insight(curator, ADMIN, task.id)
         assert insight.looks == looks
-        asked = next(q for q in curator.question_counts(task.id) if q.n == insight.reports)
+        asked = next(
+            q for q in Snapshot.of(curator, ADMIN, task.id).counts if q.n == insight.reports
+        )
         assert asked.factor == factor_at(None if looks == "once" else asked.n / planned)
 
 
