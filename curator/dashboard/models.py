@@ -17,7 +17,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import SUMMARY, to_svg
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.scores import Yardsticks
+from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     asked,
     average_of_cells,

@@ -9,7 +9,7 @@ from privet.learning.core.amounts import about, amount, tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.picture import cells_untold
-from privet.learning.figures.compare import Comparison
+from privet.learning.figures.results import CellDifference, Comparison
 from privet.learning.figures.sentences import (
     asked,
     cells_in_words,
@@ -189,7 +189,8 @@ def findings_in_cells(snapshot: Snapshot, insight: InsightView | None) -> list[F
         is_share = isinstance(label, Classes) or row.name is None
         ends = (0.0, 1.0) if is_share else (least, most)
         path = readable_path(tree, task.columns, int(tree.leaves[row.cell]))
-        sentence = finding_in_cell(label, row.model_copy(update={"path": path}))
+        difference = CellDifference(**row.model_dump(exclude={"path"}))
+        sentence = finding_in_cell(label, difference, path)
         found.append(
             Finding(sentence, row.reported, row.low, row.high, row.public, *ends, is_share)
         )

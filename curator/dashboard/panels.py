@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
-from privet.learning.figures.compare import Comparison, Line
+from privet.learning.figures.results import Comparison, Line
 from privet.learning.figures.sentences import figures_to_state
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel

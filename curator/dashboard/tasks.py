@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from privet.admin.results import NamedRelay
 from privet.learning.core.amounts import TELLING, tells_nothing
-from privet.learning.figures.compare import Comparison
+from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     asked,
     figures_to_state,

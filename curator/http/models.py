@@ -16,7 +16,8 @@ from starlette.requests import ClientDisconnect
 from privet.learning.core.looks import Looks
 from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.compare import Comparison, Insight
+from privet.learning.figures.compare import Insight
+from privet.learning.figures.results import Comparison
 from privet.protocol.calls import JSON_MEDIA_TYPE, METHODS, TASK, TASKS
 from privet.protocol.errors import (
     InvalidRecord,

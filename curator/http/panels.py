@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from privet.learning.core.escaping import csv_cell
-from privet.learning.figures.compare import Line, WaveFigure
+from privet.learning.figures.results import Line, WaveFigure
 from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import Phase, TaskState

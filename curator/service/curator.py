@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cryptography.fernet import Fernet
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.figures.compare import Comparison
+from privet.learning.figures.results import Comparison
 
 from ..access.audit import Audit
 from ..access.signing import Signer

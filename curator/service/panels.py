@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from privet.admin.results import Scope
 from privet.learning.core.trees import describe_path
-from privet.learning.figures.compare import OverTime, over_time
+from privet.learning.figures.compare import over_time
+from privet.learning.figures.results import OverTime
 from privet.learning.methods import DEFAULT_ESTIMATOR
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range

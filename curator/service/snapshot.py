@@ -21,7 +21,6 @@ from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.figures.compare import (
-    Comparison,
     Insight,
     insight,
     mean_would_tell,
@@ -38,7 +37,8 @@ from privet.learning.figures.node_shares import (
     untold_cells,
 )
 from privet.learning.figures.precision import overall_precision
-from privet.learning.figures.scores import Yardsticks, yardsticks
+from privet.learning.figures.results import Comparison, Yardsticks
+from privet.learning.figures.scores import yardsticks
 from privet.learning.figures.sentences import differs
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range

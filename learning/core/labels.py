@@ -5,8 +5,7 @@ asks the kind.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,33 +18,19 @@ from .public_data import Floats, PublicData
 from .trees import locate
 
 
-@dataclass(frozen=True, eq=False)
 class LabelKind(ABC):
-    """A label, its figures' ``names``, and ``ends``: each slot's value in every figure."""
+    """The ``names`` of a label's figures, and ``ends``: each slot's value in every figure,
+    ``(figures, slots)``. Figures are shares or not, with the ``unit`` of a hundredth of all that is
+    possible; a number has a ``measure`` of its own if it has a unit. Of holders of whom nothing is
+    known the figure is the ``middle``."""
 
     is_share: ClassVar[bool]
     unit: ClassVar[str]
-    """The unit of a hundredth of all that is possible."""
-
-    @property
-    @abstractmethod
-    def label(self) -> Label:
-        """The label as published."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """The figures: a share for each class, or one mean."""
-
-    @property
-    def measure(self) -> str:
-        """The unit of the label itself; empty where it has none."""
-        return ""
-
-    @property
-    @abstractmethod
-    def ends(self) -> Floats:
-        """Each slot's value, ``(figures, slots)``, where numbers are on the label's range."""
+    label: Label
+    measure: str
+    names: tuple[str, ...]
+    ends: Floats
+    middle: float
 
     @property
     def tests(self) -> int:
@@ -67,18 +52,9 @@ class LabelKind(ABC):
         """The greatest distance of two figures."""
         return self.label.span
 
-    @property
-    @abstractmethod
-    def middle(self) -> float:
-        """The figure of holders of whom nothing is known."""
-
     def scaled(self, question: QuestionCounts) -> QuestionCounts:
         """The question with the scale of a number, as ``QuestionCounts.mean`` needs."""
         return question
-
-    @abstractmethod
-    def weights(self, question: QuestionCounts) -> Floats:
-        """The value that each count stands for, ``(figures, cells, slots)``."""
 
     @abstractmethod
     def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:
@@ -88,6 +64,10 @@ class LabelKind(ABC):
         """Cells' figures by the shares of their slots, both ``(cells, ...)``, and their unit."""
         low, width = self.scale_of(question)
         return low[:, None] + width * shares[:, -len(self.names) :], width
+
+    @abstractmethod
+    def weights(self, question: QuestionCounts) -> Floats:
+        """The value that each count stands for, ``(figures, cells, slots)``."""
 
     @abstractmethod
     def public_figures(self, public: PublicData) -> Floats:
@@ -102,40 +82,26 @@ class LabelKind(ABC):
         """A figure as text."""
 
     @abstractmethod
-    def size(self, least: float) -> str:
+    def size(self, difference: float) -> str:
         """A difference of two figures as text, in two or three digits."""
 
 
-@dataclass(frozen=True, eq=False)
 class ClassLabel(LabelKind):
     """Classes, each with its share of the holders."""
 
-    is_share = True
-    unit = "points"
-    classes: Classes
+    is_share, unit, measure = True, "points", ""
+    label: Classes
 
-    @property
-    def label(self) -> Classes:
-        return self.classes
+    def __init__(self, label: Classes) -> None:
+        self.label, self.names = label, label.classes
+        self.ends, self.middle = np.eye(label.slots), 1.0 / label.slots
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.classes.classes
-
-    @cached_property
-    def ends(self) -> Floats:
-        return np.eye(self.classes.slots)
-
-    @property
-    def middle(self) -> float:
-        return 1.0 / self.classes.slots
+    def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:
+        return np.zeros(question.partition.cells), 1.0
 
     def weights(self, question: QuestionCounts) -> Floats:
         shape = len(self.names), *question.counts.shape
         return np.broadcast_to(self.ends[:, None], shape).copy()
-
-    def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:
-        return np.zeros(question.partition.cells), 1.0
 
     def hits(self, public: PublicData) -> Floats:
         """The public records of each class, ``(classes,)``."""
@@ -147,62 +113,44 @@ class ClassLabel(LabelKind):
     def text(self, value: float) -> str:
         return percent(value)
 
-    def size(self, least: float) -> str:
-        return f"{amount(float(f'{max(100.0 * least, 0.1):.2g}'))} points"
+    def size(self, difference: float) -> str:
+        return f"{amount(float(f'{max(100.0 * difference, 0.1):.2g}'))} points"
 
 
-@dataclass(frozen=True, eq=False)
 class NumberLabel(LabelKind):
     """A number, with its mean."""
 
-    is_share = False
-    unit = "% of the range"
-    number: Range
+    is_share, unit = False, "% of the range"
+    label: Range
 
-    @property
-    def label(self) -> Range:
-        return self.number
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.number.name,)
-
-    @property
-    def measure(self) -> str:
-        return self.number.unit or ""
-
-    @cached_property
-    def ends(self) -> Floats:
-        return np.array([self.number.bounds])
-
-    @property
-    def middle(self) -> float:
-        return sum(self.number.bounds) / 2.0
+    def __init__(self, label: Range) -> None:
+        self.label, self.names, self.measure = label, (label.name,), label.unit or ""
+        self.ends, self.middle = np.array([label.bounds]), sum(label.bounds) / 2.0
 
     def scaled(self, question: QuestionCounts) -> QuestionCounts:
-        return replace(question, scale=question.scale_of(self.number))
+        return replace(question, scale=question.scale_of(self.label))
+
+    def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:
+        scale = question.scale_of(self.label)
+        return np.broadcast_to(scale.low, question.partition.cells), scale.width
 
     def weights(self, question: QuestionCounts) -> Floats:
         low, width = self.scale_of(question)
         return np.stack([low, low + width], axis=1)[None]
 
-    def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:
-        scale = question.scale_of(self.number)
-        return np.broadcast_to(scale.low, question.partition.cells), scale.width
+    def as_reported(self, public: PublicData, question: QuestionCounts) -> Floats:
+        """The public labels, ``(rows,)``, clipped as reported ones are."""
+        scale, cells = question.scale_of(self.label), locate(question.partition, public.X)
+        return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
 
     def public_figures(self, public: PublicData) -> Floats:
         return np.array([public.y.mean()])
 
-    def as_reported(self, public: PublicData, question: QuestionCounts) -> Floats:
-        """The public labels, ``(rows,)``, clipped as reported ones are."""
-        scale, cells = question.scale_of(self.number), locate(question.partition, public.X)
-        return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
-
     def text(self, value: float) -> str:
         return amount(value)
 
-    def size(self, least: float) -> str:
-        return amount(float(f"{least:.3g}"))
+    def size(self, difference: float) -> str:
+        return amount(float(f"{difference:.3g}"))
 
 
 def kind_of(label: Label) -> ClassLabel | NumberLabel:

@@ -42,6 +42,7 @@ from .clipping import BetweenWaves, Clipping, wider
 from .figure import Figure, PublicShare, Reports, on_simplex
 from .impossible import Impossible, impossible
 from .power import binomial_variance, in_a_cell, smoothed_shares
+from .results import CellDifference, Comparison, Line, OverTime, WaveChange, WaveFigure
 from .select import discoveries
 from .sentences import change_in_words, clipped_waves, comparison, effect, over_waves
 
@@ -49,39 +50,6 @@ SIDES = np.array([0.0, -1.0, 1.0])
 """A value and its interval's ends, in half widths."""
 FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One figure of the holders with its 95 % interval, and the public records' value.
-
-    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
-    would have been detected with the probability ``POWER``; None if no difference would.
-    """
-
-    name: str
-    reported: float
-    low: float
-    high: float
-    public: float
-    p_value: float
-    seen_from: float | None
-
-
-@dataclass(frozen=True)
-class CellDifference:
-    """A cell whose mass (``name`` None), or whose share of ``name``, differs from public data.
-
-    ``low`` to ``high`` is an interval of ``reported``; of those listed one in twenty misses.
-    """
-
-    cell: int
-    name: str | None
-    reported: float
-    low: float
-    high: float
-    public: float
-    p_value: float
 
 
 @dataclass(frozen=True)
@@ -354,58 +322,6 @@ def _labels(
         given=True,
     )
     return replace(figures, spread=spread).drawn, known  # rounding varies as a sample does
-
-
-@dataclass(frozen=True)
-class WaveFigure:
-    """A figure in one wave, with its interval.
-
-    Of those of whom the holders who answered are drawn, so it covers noise and who answered.
-    """
-
-    wave: int
-    reports: int
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Line:
-    """The share of a class, or the mean label, wave by wave, of all holders or in a cell."""
-
-    name: str
-    figures: tuple[WaveFigure, ...]
-    cell: int | None = None
-
-
-@dataclass(frozen=True)
-class WaveChange:
-    """A change of ``name`` beyond chance, in a cell or of all holders, between two waves."""
-
-    since: int
-    wave: int
-    cell: int | None
-    name: str
-    before: float
-    after: float
-    low: float
-    """The change lies between this and ``high``."""
-    high: float
-    p_value: float
-    sentence: str
-
-
-@dataclass(frozen=True)
-class OverTime:
-    """The waves of a panel beside each other."""
-
-    lines: tuple[Line, ...]
-    changes: tuple[WaveChange, ...]
-    comparisons: int
-    sentence: str
-    in_cells: tuple[Line, ...] = ()
-    """Lines of the cells that changed, the surest change first."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from privet.protocol.features import Label
 
+from ..core.amounts import amount, percent, thousands
 from ..core.contrasts import contrast_variance
 from ..core.counts import (
     Estimate,
@@ -39,13 +40,12 @@ from ..core.counts import (
     without_label_question,
 )
 from ..core.labels import ClassLabel, NumberLabel, kind_of
-from ..core.looks import LEVEL, factor_at, of_both, p_of_equal_means
+from ..core.looks import LEVEL, MEANING, factor_at, of_both, p_of_equal_means
 from ..core.public_data import Floats
 from ..core.ratio import project_on_simplex
 from .clipping import AgainstPublic, BetweenWaves
 from .joint import Noise, joined, of_shares
 from .power import Difference, ShareDifference, binomial_variance, share_p
-from .sentences import explanation
 
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be
@@ -97,7 +97,23 @@ class Figure:
 
     def explain(self) -> str:
         """Three lines on how one figure came about: its counts, its noise, its looks."""
-        return explanation(self)
+        is_share = self.bounds == (0.0, 1.0)
+        text, unit, scale = (percent, " points", 100.0) if is_share else (amount, "", 1.0)
+        what = f"the share of {self.name}" if is_share else f"the mean {self.name}"
+        of, holders = self.stated or self.interval(), thousands(round(float(self.holders)))
+        errors = [scale * float(v) ** 0.5 for v in (self.variance, self.spread / self.holders)]
+        noise, chance = (f"{amount(float(f'{error:.2g}'))}{unit}" for error in errors)
+        hidden = ", and what clipping may hide beyond" if self.hiding is not None else ""
+        looks = MEANING["once" if self.progress is None else "many"]
+        return (
+            f"Counts: {what} is {text(of.value)} among the {holders} holders whose record fits, by "
+            f"{thousands(self.reports)} reports.\n"
+            f"Noise: perturbing reports leaves a standard error of {noise}; the chance of who was "
+            f"asked adds {chance} to what is said of others.\n"
+            f"Looks: the 95 % interval, {text(of.low)} to {text(of.high)}, reaches "
+            f"{factor_at(self.progress):.2f} standard errors to each side{hidden}; such intervals "
+            f"{looks}."
+        )
 
     def half_width(self, level: float = LEVEL) -> Floats:
         """Half of an interval that misses with probability ``level``."""

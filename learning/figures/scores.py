@@ -30,7 +30,7 @@ counts stand for plus what clipping took, to first order about the mean that is 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -44,6 +44,7 @@ from ..core.public_data import Floats, PublicData
 from .clipping import AS_PUBLIC, Clipping
 from .compare import question_about
 from .impossible import impossible
+from .results import Yardsticks
 
 STEP = 0.25
 """a in (1). Smaller ones are more exact, and of accuracy noisier: at 0.5 the optimism of the
@@ -201,22 +202,6 @@ def _of_clipped(
     return Interval(
         found[AS_PUBLIC].value, min(of.low for of in found), max(of.high for of in found)
     )
-
-
-@dataclass(frozen=True)
-class Yardsticks:
-    """A model's accuracy beside what it is corrected from, and beside others.
-
-    ``uncorrected`` is counted on the very reports that the cells were fitted to, noise included: no
-    figure of anybody. ``more_than_public`` and ``more_than_always`` are the accuracy less that of
-    the same estimator without reports, and less that of predicting ``always`` for everybody, the
-    class that by its interval is hardest to beat.
-    """
-
-    uncorrected: float
-    more_than_public: Interval
-    always: str
-    more_than_always: Interval
 
 
 def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks | None:

@@ -7,7 +7,6 @@ possible is said to tell nothing yet.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from privet.protocol.features import Label
 
@@ -23,9 +22,8 @@ from ..core.amounts import (
 )
 from ..core.counts import Interval
 from ..core.labels import ClassLabel, NumberLabel, kind_of
-from ..core.looks import MEANING, factor_at
-from ..core.public_data import Floats
 from .power import POWER
+from .results import CellDifference, Comparison, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
 
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
@@ -44,87 +42,17 @@ SCORE_IN_WORDS = {
 }
 
 
-class Figured(Protocol):
-    """A figure of the holders with its interval, beside that of the public records."""
-
-    @property
-    def reported(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def public(self) -> float: ...
-
-
-class Compared(Figured, Protocol):
-    """A figure of all holders."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def p_value(self) -> float: ...
-    @property
-    def seen_from(self) -> float | None: ...
-
-
-class Explained(Protocol):
-    """A figure as ``figure.Figure`` has it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def variance(self) -> Floats: ...
-    @property
-    def spread(self) -> Floats | float: ...
-    @property
-    def holders(self) -> Floats | float: ...
-    @property
-    def progress(self) -> float | None: ...
-    @property
-    def bounds(self) -> tuple[float, float]: ...
-    @property
-    def reports(self) -> int: ...
-    @property
-    def hiding(self) -> object: ...
-    @property
-    def stated(self) -> Interval | None: ...
-    def interval(self) -> Interval: ...
-
-
-class Related(Protocol):
-    """An accuracy beside others, as ``scores.Yardsticks`` has it."""
-
-    @property
-    def uncorrected(self) -> float: ...
-    @property
-    def more_than_public(self) -> Interval: ...
-    @property
-    def always(self) -> str: ...
-    @property
-    def more_than_always(self) -> Interval: ...
-
-
-class Located(Figured, Protocol):
-    """A figure of a cell; ``name`` is None for the cell's share of the holders."""
-
-    @property
-    def path(self) -> Sequence[str]: ...
-    @property
-    def name(self) -> str | None: ...
-
-
-def differs(label: Label, row: Compared) -> bool:
+def differs(label: Label, row: Comparison) -> bool:
     """True if a figure of the holders differs from the public one beyond chance."""
     return row.p_value * kind_of(label).tests <= FALSE_DISCOVERY_RATE
 
 
-def tells_little(label: Label, row: Compared) -> bool:
+def tells_little(label: Label, row: Comparison) -> bool:
     """True if a figure is known to less than ± ``TELLING``, and not to differ."""
     return row.high - row.low > 2.0 * TELLING * label.span and not differs(label, row)
 
 
-def finding(label: Label, row: Compared) -> str:
+def finding(label: Label, row: Comparison) -> str:
     """A sentence on one overall figure, to stand below ``asked``.
 
     An interval is of those who reported, and a test of the people behind both data: an interval
@@ -150,7 +78,7 @@ def finding(label: Label, row: Compared) -> str:
     )
 
 
-def finding_among(label: Label, row: Compared) -> str:
+def finding_among(label: Label, row: Comparison) -> str:
     """``finding``, shorter where it is one of several figures and does not differ."""
     if differs(label, row) or not kind_of(label).is_share:
         return finding(label, row)
@@ -166,9 +94,9 @@ def asked(label: Label) -> str:
     return f"{label.prompt or label.name}{f' ({unit})' if unit else ''}"
 
 
-def finding_in_cell(label: Label, row: Located) -> str:
+def finding_in_cell(label: Label, row: CellDifference, path: Sequence[str]) -> str:
     """A sentence on a cell that is listed since it differs."""
-    kind, where = kind_of(label), " and ".join(row.path) or "anything"
+    kind, where = kind_of(label), " and ".join(path) or "anything"
     if row.name is None:
         stated = figure(row.reported, row.low, row.high, is_share=True)
         rest = f"{_side(row)} than the public {percent(row.public)}"
@@ -180,12 +108,12 @@ def finding_in_cell(label: Label, row: Located) -> str:
     return f"Where {where}, the mean {label.name} of the holders is {stated}, {rest}."
 
 
-def figures_to_state(label: Label, overall: Sequence[Compared]) -> Sequence[Compared]:
+def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:
     """The figures worth a sentence: of two classes the second, whose share is 1 less the first."""
     return overall[-kind_of(label).tests :]
 
 
-def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int | None) -> str:
+def verdict(label: Label, overall: Sequence[Comparison], reports: int, more: int | None) -> str:
     """One or two sentences on all that is known of the holders.
 
     Where nothing differs, from where on that would have shown. ``more`` reports than the
@@ -208,7 +136,7 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
     return f"{finding(label, rows[0])}{also}"
 
 
-def _anything(label: Label, rows: Sequence[Compared]) -> str:
+def _anything(label: Label, rows: Sequence[Comparison]) -> str:
     """The ends of the one figure of which reports tell too little, or of how many they do."""
     if len(rows) > 1:
         return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
@@ -404,7 +332,7 @@ def how_often_right(accuracy: Interval) -> str:
     return f"Its cells are right for {stated} of people like the holders."
 
 
-def worth_of_accuracy(than: Related) -> str:
+def worth_of_accuracy(than: Yardsticks) -> str:
     """Sentences on whether a model is right more often than its public model, or than one class."""
     others = {
         "its public model": than.more_than_public,
@@ -424,7 +352,7 @@ def worth_of_accuracy(than: Related) -> str:
     return " ".join(said)
 
 
-def why_less(than: Related) -> str:
+def why_less(than: Yardsticks) -> str:
     """A sentence on what the accuracy was corrected from, as the cells' own figures have it."""
     return (
         "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
@@ -432,7 +360,7 @@ def why_less(than: Related) -> str:
     )
 
 
-def average_of_cells(label: Label, average: float, row: Figured) -> str:
+def average_of_cells(label: Label, average: float, row: Comparison) -> str:
     """A sentence on a tree whose cells do not average to what holders reported.
 
     By their holders; empty where they do, in as many digits as pages have, or but for
@@ -453,7 +381,7 @@ def _answers(reports: int) -> str:
     return "This answer tells" if reports == 1 else f"These {thousands(reports)} answers tell"
 
 
-def _side(row: Compared | Located) -> str:
+def _side(row: Comparison | CellDifference) -> str:
     return "more" if row.reported > row.public else "less"
 
 
@@ -470,7 +398,7 @@ def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "diffe
 
 def comparison(
     label: Label,
-    overall: Sequence[Compared],
+    overall: Sequence[Comparison],
     differences: Sequence[object],
     in_cell: float | None,
 ) -> str:
@@ -512,21 +440,11 @@ def effect(label: Label, moved: float, relabelled: int | None, cells: int) -> st
     return f"The reports moved predictions by {by} on average{changed}."
 
 
-class Changed(Protocol):
-    """A change between two waves; ``cell`` is None for all holders."""
-
-    @property
-    def since(self) -> int: ...
-    @property
-    def wave(self) -> int: ...
-    @property
-    def cell(self) -> int | None: ...
-    @property
-    def sentence(self) -> str: ...
-
-
 def over_waves(
-    label: Label, waves: tuple[int, int], changes: Sequence[Changed], seen: Sequence[float | None]
+    label: Label,
+    waves: tuple[int, int],
+    changes: Sequence[WaveChange],
+    seen: Sequence[float | None],
 ) -> str:
     """A sentence on what changed of all holders from the first to the last of ``waves``, or on the
     change that would have been ``seen``."""
@@ -579,30 +497,3 @@ def clipped_waves(radius: float, *, allowed: bool) -> str:
         f"Answers are compared as they were reported: more than {most} from what public records "
         f"say of their cell counts as {most}{rest}."
     )
-
-
-def explanation(of: Explained) -> str:
-    """Three lines on how a figure came about: its counts, its noise, its looks."""
-    is_share = of.bounds == (0.0, 1.0)
-    text = percent if is_share else amount
-    interval = of.stated or of.interval()
-    errors = [float(each) ** 0.5 for each in (of.variance, of.spread / of.holders)]
-    noise, asked_by_chance = (_size(each, is_share=is_share) for each in errors)
-    what = f"the share of {of.name}" if is_share else f"the mean {of.name}"
-    hidden = ", and what clipping may hide beyond" if of.hiding is not None else ""
-    looks = MEANING["once" if of.progress is None else "many"]
-    return (
-        f"Counts: {what} is {text(interval.value)} among the "
-        f"{thousands(round(float(of.holders)))} holders whose record fits, by "
-        f"{thousands(of.reports)} reports.\n"
-        f"Noise: perturbing reports leaves a standard error of {noise}; the chance of who was "
-        f"asked adds {asked_by_chance} to what is said of others.\n"
-        f"Looks: the 95 % interval, {text(interval.low)} to {text(interval.high)}, reaches "
-        f"{factor_at(of.progress):.2f} standard errors to each side{hidden}; such intervals "
-        f"{looks}."
-    )
-
-
-def _size(error: float, *, is_share: bool) -> str:
-    text = amount(float(f"{(100.0 if is_share else 1.0) * error:.2g}"))
-    return f"{text} points" if is_share else text

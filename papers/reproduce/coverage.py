@@ -17,9 +17,9 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import boxes
+from privet.learning.methods import GROWERS, fit
 from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.public_model.knowledge import public_knowledge, residual_centring
-from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale

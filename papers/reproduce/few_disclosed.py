@@ -19,11 +19,11 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.figures.clipping import Clipping
 from privet.learning.figures.compare import mean_of_labels
 from privet.learning.figures.figure import Reports
-from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.figures.misfits import gathered_misfits
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.lpct.weighted import fit_weighted
+from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.simulation import simulate_question
 from privet.protocol.features import Classes, Label, Numeric, Range, columns_of
 from privet.protocol.label_scale import LabelScale

@@ -15,10 +15,11 @@ from baselines.trees import ask
 from privet.learning.core.counts import Interval
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.figures.compare import CellDifference, Comparison, insight
-from privet.learning.public_model.knowledge import residual_centring
+from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.results import CellDifference, Comparison
 from privet.learning.methods import fit
+from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale

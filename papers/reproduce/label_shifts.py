@@ -24,12 +24,12 @@ from privet.learning.core.counts import QuestionCounts, without_label_question
 from privet.learning.core.labels import kind_of
 from privet.learning.core.model import to_model
 from privet.learning.core.public_data import PublicData, class_count
-from privet.learning.public_model.distilled import CENTRED_DEEPER, distilled_depth
-from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import estimate_shift
 from privet.learning.figures.compare import contradicted
 from privet.learning.figures.figure import Reports
+from privet.learning.public_model.distilled import CENTRED_DEEPER, distilled_depth
+from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.simulation import simulate_counts, simulate_sums
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings

@@ -15,9 +15,9 @@ from privet.learning.core.growth import GrowthSpec, distinguishable
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
+from privet.learning.methods import GROWERS, fit
 from privet.learning.public_model.distilled import MAX_DEFAULT_DEPTH, distilled_depth
 from privet.learning.public_model.knowledge import public_knowledge
-from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition

@@ -17,8 +17,8 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.methods import GROWERS, fit
+from privet.learning.public_model.distilled import distilled_depth
 from privet.protocol.features import Classes
 from reproduce.contestants import Scored
 from reproduce.datasets import Floats

@@ -21,8 +21,8 @@ from privet.learning.core.trees import locate
 from privet.learning.figures.compare import cell_differences
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.select import FALSE_DISCOVERY_RATE
-from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.methods import GROWERS, fit
+from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Label
 from privet.protocol.mechanisms import SubsetSelection

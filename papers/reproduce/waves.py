@@ -15,7 +15,8 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.drift.prior import Expected
 from privet.learning.drift.shift import averaged
 from privet.learning.drift.waves import History, passed_on
-from privet.learning.figures.compare import OverTime, over_time
+from privet.learning.figures.compare import over_time
+from privet.learning.figures.results import OverTime
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import Mechanism, create_mechanism

@@ -13,7 +13,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -211,13 +210,6 @@ def results_of(case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(of) for name, of in found.items()}
 
 
-class Located(SimpleNamespace):
-    """A listed difference with the splits that lead to its cell."""
-
-    def __init__(self, path: list[str], **of: Any) -> None:
-        super().__init__(path=path, **of)
-
-
 def reports_of(
     case: Case, public: PublicData, questions: Sequence[QuestionCounts], model: Model
 ) -> dict[str, Any]:
@@ -253,10 +245,7 @@ def reports_of(
             verdict(label, overall, question.n, more),
             *(finding(label, row) for row in figures_to_state(label, overall)),
             *(finding_among(label, row) for row in overall),
-            *(
-                finding_in_cell(label, Located(["a < 1"], **vars(row)))
-                for row in comparison.differences[:3]
-            ),
+            *(finding_in_cell(label, row, ["a < 1"]) for row in comparison.differences[:3]),
             cells_in_words(label, len(untold), int(untold.sum()), cells[0]),
             moved_in_words(label, comparison.moved, comparison.relabelled, len(untold)),
             average_of_cells(label, average, overall[-1]),

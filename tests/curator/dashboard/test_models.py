@@ -21,7 +21,7 @@ from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.compare import Comparison
+from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     finding,
     how_much_better,

@@ -30,7 +30,7 @@ from privet.curator.http.tasks import BucketView, RelayView, StatusView
 from privet.curator.operations import relays
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
-from privet.learning.figures.compare import Comparison
+from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import finding
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState

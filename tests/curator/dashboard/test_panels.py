@@ -13,7 +13,7 @@ from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import KeptTasks, StatusStore
 from privet.curator.service import fitting
 from privet.learning.core.amounts import figure, percent
-from privet.learning.figures.compare import Line, WaveFigure
+from privet.learning.figures.results import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes

@@ -7,7 +7,8 @@ import pytest
 
 from privet.learning.core.amounts import amount
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.figures.compare import OverTime, over_time
+from privet.learning.figures.compare import over_time
+from privet.learning.figures.results import OverTime
 from privet.learning.simulation.sums import simulate_sums
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms.registry import create_mechanism

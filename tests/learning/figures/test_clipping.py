@@ -11,12 +11,7 @@ from privet.learning.core.counts import Estimate, QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.figures import clipping
 from privet.learning.figures.clipping import AS_PUBLIC, Clipping, InCells
-from privet.learning.figures.compare import (
-    Insight,
-    insight,
-    mean_would_tell,
-    over_time,
-)
+from privet.learning.figures.compare import Insight, insight, mean_would_tell, over_time
 from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.scores import score_differences

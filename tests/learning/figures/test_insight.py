@@ -11,15 +11,11 @@ from privet.learning.core.labels import kind_of
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
-from privet.learning.figures.compare import (
-    Comparison,
-    Insight,
-    cell_differences,
-    insight,
-)
+from privet.learning.figures.compare import Insight, cell_differences, insight
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.figures.power import POWER
+from privet.learning.figures.results import Comparison
 from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_question, simulate_sums

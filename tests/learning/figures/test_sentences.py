@@ -15,10 +15,10 @@ from privet.learning.core.amounts import (
     tells_nothing,
 )
 from privet.learning.core.counts import Interval, QuestionCounts
-from privet.learning.figures.compare import Comparison, insight
+from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.figures.precision import overall_precision
-from privet.learning.figures.scores import Yardsticks
+from privet.learning.figures.results import CellDifference, Comparison, Yardsticks
 from privet.learning.figures.sentences import (
     asked,
     average_of_cells,
@@ -130,17 +130,12 @@ def test_a_finding_stands_below_its_question() -> None:
 
 
 def test_a_cell_that_is_listed_is_located() -> None:
-    class Cell:
-        path, name = ("x < 1", "z >= 2"), "yes"
-        reported, low, high, public = 0.5, 0.4, 0.6, 0.3
-
-    cell = Cell()
-    assert plain(finding_in_cell(BINARY, cell)) == (
+    cell, path = CellDifference(0, "yes", 0.5, 0.4, 0.6, 0.3, 0.001), ("x < 1", "z >= 2")
+    assert plain(finding_in_cell(BINARY, cell, path)) == (
         "Where x < 1 and z >= 2, y is yes for 50 % (40 % to 60 %) of the holders, more than the "
         "public 30 %."
     )
-    cell.name = None  # type: ignore[assignment]
-    assert plain(finding_in_cell(NUMBER, cell)) == (
+    assert plain(finding_in_cell(NUMBER, replace(cell, name=None), path)) == (
         "50 % (40 % to 60 %) of the holders have x < 1 and z >= 2, more than the public 30 %."
     )
 

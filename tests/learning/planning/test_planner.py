@@ -16,14 +16,10 @@ from privet.learning.core.labels import NumberLabel
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.figures.clipping import AgainstPublic
-from privet.learning.figures.compare import (
-    Comparison,
-    insight,
-    over_time,
-    overall_shares,
-)
+from privet.learning.figures.compare import insight, over_time, overall_shares
 from privet.learning.figures.power import Difference
 from privet.learning.figures.precision import HOLDERS
+from privet.learning.figures.results import Comparison
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import Detection
