@@ -198,6 +198,21 @@ def test_rooms_import_what_the_page_says(container: str) -> None:
         assert container == "privet" or imported[room] <= set(order[place:])
 
 
+def test_formulas_stand_where_the_methods_say() -> None:
+    """The page names files with the numbers of formulas that they open with, counted from 1 on."""
+    text = " ".join((DOCS / "methods.md").read_text(encoding="utf-8").split())
+    counted = 0
+    for file, first, last in re.findall(
+        r"`(learning/[\w/]+\.py)`, (\d+)(?: (?:to|and) (\d+))?", text
+    ):
+        opening = ast.get_docstring(ast.parse((ROOT / file).read_text(encoding="utf-8"))) or ""
+        named = [*range(int(first), int(last or first) + 1)]
+        assert [int(number) for number in re.findall(r" \((\d+)\)$", opening, re.M)] == named, file
+        assert named[0] == counted + 1
+        counted = named[-1]
+    assert counted > 20
+
+
 def test_the_threat_model_names_tests_that_exist() -> None:
     """Every row of its tables ends with the test that shows it."""
     text = (DOCS / "threat-model.md").read_text(encoding="utf-8")

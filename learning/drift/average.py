@@ -1,21 +1,22 @@
 """The model average: the posterior, and for classes a member in which only their odds have moved.
 
-All priors of ``posterior`` start from the expected shares of cells, and any cell and class may move
-by itself. Where public records are right but for how many there are of each class, as where they
-are enriched, few numbers say all: those of ``label_shift``. With the evidence of this member and of
-the posterior for all slots, of which S - 1 are free,
+The shares of the posterior are the mean over the priors of (1) at each one's mode. All priors start
+from the expected shares of cells, and any cell and class may move by itself. Where public records
+are right but for how many there are of each class, as where they are enriched, few numbers say all:
+those of ``label_shift``. With the evidence of this member and of the posterior for all slots, of
+which S - 1 are free,
 
-    B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,
+    B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,             (13)
 
 at even odds the member's probability is sigma(B). Its part of the average is what reports added to
 its prior probability, of what they could add:
 
-    part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),
+    part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),                                       (14)
 
 so that the public model is followed until reports speak against it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,19 +35,13 @@ from .waves import History
 class Average:
     """The mean ``shares``, ``(cells, slots)``, on the simplex, and the members behind them.
 
-    ``label`` is None where there is only the ``posterior``; ``label_odds`` is its B and ``moved``
-    its part.
+    ``label`` is the other member, of classes alone, and ``moved`` its part, at least 0 and below 1.
     """
 
     shares: Floats
     posterior: Posterior
     label: LabelShift | None = None
-    label_odds: float = 0.0
-
-    @property
-    def moved(self) -> float:
-        """The part of the member ``label``, at least 0 and below 1."""
-        return max(float(np.tanh(self.label_odds / 2.0)), 0.0)
+    moved: float = 0.0
 
 
 def average_posterior(
@@ -61,19 +56,11 @@ def average_posterior(
     A label shift knows nothing of earlier waves; the posterior's evidence is that after these.
     """
     posterior = shift_posterior(tree, contrasts, expected, prior, history)
-    average = Average(_shares(posterior, expected), posterior)
-    if not prior.label_shift:
-        return average
-    label, slots = label_shift(contrasts, expected), average.shares.shape[1]
-    of_posterior = (slots - 1) / slots * float(posterior.total_evidence.sum())
-    both = replace(average, label=label, label_odds=label.log_evidence - of_posterior)
-    shares = both.shares + both.moved * (label.shares - both.shares)
-    return replace(both, shares=shares)
-
-
-def _shares(posterior: Posterior, expected: Expected) -> Floats:
-    """The mean over the priors of their shares at the mode, ``(cells, slots)``, on the simplex."""
     shares = posterior.mean(posterior.shares)
     if expected.numeric:  # not between 0 and 1 by themselves
-        return project_on_simplex(shares)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return Average(project_on_simplex(shares), posterior)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    label, slots = label_shift(contrasts, expected), shares.shape[1]
+    of_posterior = (slots - 1) / slots * float(posterior.total_evidence.sum())
+    moved = max(float(np.tanh((label.log_evidence - of_posterior) / 2.0)), 0.0)
+    return Average(shares + moved * (label.shares - shares), posterior, label, moved)

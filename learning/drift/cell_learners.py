@@ -15,7 +15,7 @@ be negative; extra trees with leaves of two sizes on T, and on T less the public
 ones. Reports are sums, of which none can be left out, but they can be thinned: with g_k of
 covariance Cov V / K, and g their mean, the parts
 
-    V_k = V / K + g_k - g,    k = 1 .. K,
+    V_k = V / K + g_k - g,    k = 1 .. K,                                                      (20)
 
 have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
 thinning for convolution-closed distributions"). The members are fitted without V_k and judged
@@ -24,7 +24,7 @@ multinomial sampling of its slots.
 
 **Part**: of the way from the drift to the weighted sum
 
-    part = max(1 - s^2 / d^2, 0)
+    part = max(1 - s^2 / d^2, 0)                                                               (21)
 
 is gone, d > 0 being by how much the sum's squared error on left-out reports is smaller and s the
 standard error of d, given members and weights. Since the same reports choose the weights, d is
@@ -255,7 +255,7 @@ class LearnersTrial:
     ) -> Learned:
         """``own`` of the drift and the members by their weights.
 
-        Within cells the drift follows the public model by its slope (``shift``, equation 4), here
+        Within cells the drift follows the public model by its slope (``shift``, equation 15), here
         the same in all cells: its mean over the holders.
         """
         slope = 1.0

@@ -3,7 +3,7 @@
 The public model f_Q predicts; reports only show how the holders differ from it. In cell l the
 expected shares q_l are f_Q's mean there, and the holders' shares p_l are those of a shift on the
 tree (``shift``). The prediction is p_l + k_l (f_Q(x) - q_l) at a record x of cell l: what reports
-change the shares of cells by, they change within a cell (``shift``, equation 4).
+change the shares of cells by, they change within a cell (``shift``, equation 15).
 """
 
 from collections.abc import Sequence

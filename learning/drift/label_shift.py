@@ -3,7 +3,7 @@
 If holders of a class are like public records of that class, and only how many there are of each
 class differs, one number per class moves all cells (Saerens, Latinne and Decaestecker, 2002):
 
-    p_s = q_s e^(x_s) / o,    o = sum over t of q_t e^(x_t),    x ~ N(0, d^2 I).                (1)
+    p_s = q_s e^(x_s) / o,    o = sum over t of q_t e^(x_t),    x ~ N(0, d^2 I).               (11)
 
 ``posterior`` looks at slots one by one, and in each cell for whether it moved otherwise. Here all
 contrasts tell of few numbers, at the mode of x by Gauss and Newton; the evidence is Laplace's. Of a
@@ -11,11 +11,11 @@ cell's S contrasts S - 1 are free, so each counts (S - 1) / S.
 
 **Masses** follow too: that of a cell is o times the public one s, within each stratum,
 
-    w = s o / sum over cells of s o,    dw / dx_t = w (p_t - pi_t),                             (2)
+    w = s o / sum over cells of s o,    dw / dx_t = w (p_t - pi_t),                            (12)
 
 pi being the stratum's shares. Where a class that is rare among the holders is half of the public
 records, cells in which it prevails are nearly empty of holders, so that their contrasts are noise,
-and the reported masses u say so. In two of four components (2) holds, contrasts are n w (p - r),
+and the reported masses u say so. In two of four components (12) holds, contrasts are n w (p - r),
 and u is normal around w, with its noise and what s is unsure by. In the other two only shares have
 moved, masses are those of all members, and u has the evidence that any masses have: columns may
 differ as well. All are as likely before any report, but for d.
@@ -38,16 +38,15 @@ LONGEST_STEP, CONVERGED = 1.5, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class LabelShift:
-    """(1) after the reports.
+    """(11) after the reports.
 
-    ``shares``, ``(cells, slots)``, are the mean of those at the components' modes by ``weights``,
-    ``(k,)``; ``log_evidence`` is that of all. ``unmoved`` is the part of the prior variance of
+    ``shares``, ``(cells, slots)``, are the mean of those at the components' modes by their
+    probabilities; ``log_evidence`` is that of all. ``unmoved`` is the part of the prior variance of
     log-odds that reports left, ``(cells, slots)``.
     """
 
     shares: Floats
     log_evidence: float
-    weights: Floats
     unmoved: Floats
 
 
@@ -64,7 +63,6 @@ def label_shift(contrasts: Contrasts, expected: Expected) -> LabelShift:
     return LabelShift(
         shares=np.tensordot(weights, p, 1),
         log_evidence=float(logsumexp(odds)),
-        weights=weights,
         unmoved=np.tensordot(weights, unmoved, 1),
     )
 
@@ -74,29 +72,6 @@ class _Mode:
     p: Floats
     log_evidence: float
     unmoved: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Reported masses less their means, ``(cells,)``, the derivatives of these by x, ``(cells,
-    slots)``, and the variances."""
-
-    left: Floats
-    by_x: Floats
-    variance: Floats
-
-    @property
-    def weighted(self) -> Floats:
-        return np.asarray(self.by_x / self.variance[:, None])
-
-
-def _seen(known: KnownMasses, size: Floats, by_size: Floats, p: Floats, by_p: Floats) -> _Seen:
-    """Reported masses beside those of (2), which are ``size`` without n."""
-    scale = (known.weights * p).sum(axis=1, keepdims=True)  # 1 / n where shares are the reference
-    by_x = by_size * scale + size * np.einsum("ls,lst->lt", known.weights, by_p)
-    mean = (size * scale)[:, 0]
-    ratio = mean / np.maximum(known.public, 1e-300)
-    return _Seen(known.reported - mean, by_x, known.noise + known.sampling * ratio**2)
 
 
 def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) -> _Mode:
@@ -132,9 +107,15 @@ def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) 
             misfit += float((beyond**2 / overall.variance).sum())
         information, gradient = free * information, free * gradient
         if known is not None:
-            seen = _seen(known, n * w, n * by_w, p, by_p)
-            information += seen.weighted.T @ seen.by_x
-            gradient += seen.weighted.T @ seen.left
+            # reported masses beside those of (12), and the derivatives of these by x
+            scale = (known.weights * p).sum(axis=1, keepdims=True)  # 1 / n where p is r
+            mean = (n * w * scale)[:, 0]
+            of_mass = n * by_w * scale + n * w * np.einsum("ls,lst->lt", known.weights, by_p)
+            seen, unsure = known.reported - mean, mean / np.maximum(known.public, 1e-300)
+            unsure = known.noise + known.sampling * unsure**2
+            weighted = (of_mass / unsure[:, None]).T
+            information += weighted @ of_mass
+            gradient += weighted @ seen
         covariance = np.linalg.inv(information + unit / v)
         step = np.clip(covariance @ (gradient - x / v), -LONGEST_STEP, LONGEST_STEP)
         if np.abs(step).max() < CONVERGED:
@@ -143,7 +124,7 @@ def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) 
     _, log_det = np.linalg.slogdet(unit + v * information)
     beside = 0.0
     if known is not None:
-        beside = log_normal(seen.left, seen.variance) - known.free_evidence
+        beside = log_normal(seen, unsure) - known.free_evidence
     of_p = p @ covariance
     left_of = np.diag(covariance) - 2.0 * of_p + (of_p * p).sum(axis=1, keepdims=True)
     return _Mode(

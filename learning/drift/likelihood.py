@@ -1,6 +1,32 @@
-"""The likelihood of reports: contrasts with expected shares, and the masses of cells."""
+"""The likelihood of reports: contrasts with any shares, and the masses of cells.
 
-from dataclasses import dataclass
+**Contrasts.** Of n holders whose record fits, a part w is in a cell, and a part p of these in a
+slot. From the debiased counts V per slot and their sum U, and for any reference shares r,
+
+    R = V - r U,    E R = n w (p - r),
+    Cov R = noise of R + n w [diag(p) - p r' - r p' + r r'].                                    (3)
+
+A wrong mass w therefore scales a difference and makes none. Slots are looked at one by one, so only
+the diagonal is used, n w [p (1 - 2 r) + r^2], and with r near p that is n w r (1 - r).
+
+**Noise between cells.** Counts and misfits of ``subset`` and ``grr`` add up to the reports, so
+counts of different cells have the covariance -c. Contrasts of one slot have then -c a a',
+a = 1 - S r, off the diagonal: with D the diagonal plus c a^2 their precision is one rank more,
+
+    D^-1 + gamma D^-1 a a' D^-1,    gamma = c / (1 - c a' D^-1 a).                              (4)
+
+**Masses.** The public share s of a cell and the reported one u, of variances v_s and v_u, are
+joined by precision,
+
+    w ~ N(s + (v_s + d s) / (v_s + d s + v_u) (u - s), 1 / (1 / (v_s + d s) + 1 / v_u)),        (5)
+
+cut at 0, d being what they differ by beyond two standard deviations of chance, in proportion to s.
+u = p C^-1 V / (n p C^-1 p), the generalised least-squares estimate for shares p and the covariance
+C of counts, is uncorrelated with the contrasts at r = p, so noise cannot move a mass and a contrast
+together and pass for a shift. Masses of strata are known.
+"""
+
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +39,7 @@ from ..core.public_data import Floats
 from .prior import PER_THETA, Expected
 
 LEAST_SPREAD = 0.02
-"""Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
+"""Least p (1 - p) in (3), that of p = .02: a share that is taken to be 0 still varies."""
 LEAST_SHARE = 1e-3
 """Least p in the sampling covariance of counts, so that it has an inverse; small beside the shares
 that reports distinguish."""
@@ -32,12 +58,14 @@ class Overall:
     variance: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Contrasts:
-    """(1) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
+    """(3) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
 
     ``size``, ``(cells, 1)``, is n w; ``common`` is c; ``overall`` what some holders were asked
-    beside; ``known`` the masses of public records and of reports.
+    beside; ``known`` the masses of public records and of reports. From these follow n, w,
+    ``(cells, 1)``, the ``direction`` a, ``(cells, slots)``, and the ``common_precision`` gamma of
+    (4), ``(slots,)``.
     """
 
     reference: Floats
@@ -47,27 +75,17 @@ class Contrasts:
     common: float
     overall: Overall | None = None
     known: "KnownMasses | None" = None
+    holders: float = field(init=False)
+    mass: Floats = field(init=False)
+    direction: Floats = field(init=False)
+    common_precision: Floats = field(init=False)
 
-    @property
-    def holders(self) -> float:
-        """n."""
-        return float(self.size.sum())
-
-    @property
-    def mass(self) -> Floats:
-        """w, ``(cells, 1)``."""
-        return np.asarray(self.size / max(float(self.size.sum()), 1e-300))
-
-    @property
-    def direction(self) -> Floats:
-        """a, ``(cells, slots)``."""
-        return np.asarray(1.0 - self.reference.shape[1] * self.reference)
-
-    @property
-    def common_precision(self) -> Floats:
-        """gamma, ``(slots,)``."""
-        explained = (self.direction**2 / self.variance).sum(axis=0)
-        return np.asarray(self.common / np.maximum(1.0 - self.common * explained, LEAST_REMAINDER))
+    def __post_init__(self) -> None:
+        self.holders = float(self.size.sum())
+        self.mass = self.size / max(self.holders, 1e-300)
+        self.direction = 1.0 - self.reference.shape[1] * self.reference
+        left = 1.0 - self.common * (self.direction**2 / self.variance).sum(axis=0)
+        self.common_precision = self.common / np.maximum(left, LEAST_REMAINDER)
 
 
 def overall_of(
@@ -141,13 +159,14 @@ def contrasts_of(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class KnownMasses:
     """The masses of public records and of reports, ``(cells,)`` each.
 
     ``public`` s of variance ``sampling``, ``reported`` u of variance ``noise``; u is the sum over
     slots of ``weights``, ``(cells, slots)``, times the counts. Of ``stratum``, ``(cells,)``, the
-    masses are known, ``of_stratum``.
+    masses are known, ``of_stratum``. ``beyond_chance`` is d of (5), and ``free_evidence`` the log
+    evidence of u where masses differ from s by chance or by more, whichever is likelier.
     """
 
     public: Floats
@@ -157,25 +176,15 @@ class KnownMasses:
     weights: Floats
     stratum: NDArray[np.int64]
     of_stratum: Floats
+    beyond_chance: float = field(init=False)
+    free_evidence: float = field(init=False)
 
-    @property
-    def excess(self) -> float:
-        """The sum of squares by which s and u differ beyond chance."""
-        return float(((self.reported - self.public) ** 2 - self.noise - self.sampling).sum())
-
-    @property
-    def beyond_chance(self) -> float:
-        """d, the part of the excess beyond two standard deviations of chance."""
-        chance = float(np.sqrt(2.0 * ((self.noise + self.sampling) ** 2).sum()))
-        return max(self.excess - 2.0 * chance, 0.0)
-
-    @property
-    def free_evidence(self) -> float:
-        """The log evidence of u where masses differ from s by chance or by more, whichever is
-        likelier."""
+    def __post_init__(self) -> None:
         left, chance = self.reported - self.public, self.noise + self.sampling
-        beyond = max(self.excess, 0.0) * self.public
-        return max(log_normal(left, chance), log_normal(left, chance + beyond))
+        excess = float((left**2 - self.noise - self.sampling).sum())
+        self.beyond_chance = max(excess - 2.0 * float(np.sqrt(2.0 * (chance**2).sum())), 0.0)
+        beyond = chance + max(excess, 0.0) * self.public
+        self.free_evidence = max(log_normal(left, chance), log_normal(left, beyond))
 
     def followed(self, odds: Floats, p: Floats) -> tuple[Floats, Floats]:
         """Masses, ``(cells, 1)``, that are ``odds`` times the public ones within each stratum, and
@@ -207,17 +216,8 @@ class Masses:
 
 
 def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Masses:
-    """Each cell's share w of the holders, positive, adding up to 1.
-
-    The public share s and the reported one u, of variances v_s and v_u, are joined by precision,
-
-        w ~ N(s + (v_s + d s) / (v_s + d s + v_u) (u - s), 1 / (1 / (v_s + d s) + 1 / v_u)),
-
-    cut at 0, d being what they differ by beyond two standard deviations of chance, in proportion to
-    s. u = p C^-1 V / (n p C^-1 p), the generalised least-squares estimate for shares p and the
-    covariance C of counts, is uncorrelated with the contrasts at r = p, so noise cannot move a
-    mass and a contrast together and pass for a shift. Masses of strata are known.
-    """
+    """(5): each cell's share w of the holders, positive, adding up to 1, if these are their shares
+    p of slots."""
     public = (expected.points + 0.5) / (expected.points + 0.5).sum()  # Jeffreys' prior
     public = _of_stratum(question, public)
     sampling = public / max(min(expected.rows, expected.points.sum()), 1.0)

@@ -1,24 +1,33 @@
 """theta after the reports: normal under each prior of the mixture, which evidence weighs.
 
-With (2) linearised at theta, b = n w p', e = R - n w (p - r) + b theta and D as in ``likelihood``,
-contrasts are e = b theta + noise. The tree alone has then the likelihood of ``tree_smoothing``,
-J = b^2 / D and H = b e / D, the posterior covariance C and the mean C H. Two updates follow.
+Each slot has deviations and evidence of its own, so that one class may move alone; of two slots
+each mirrors the other. With (1) linearised at theta, b = n w p' and D the variances of (4), the
+contrasts (3) are
 
-*Slope.* theta gains slope * z. With y = z - C J z, the part of z that the tree does not follow, the
-slope has the information J_z = z' J y and H_z = y' H, the posterior variance
-v = b^2 / (1 + b^2 J_z) and the mean v H_z; C gains v y y'.
+    e = R - n w (p - r) + b theta = b theta + noise,    J = b^2 / D,    H = b e / D.            (8)
 
-*Noise between cells.* Its precision gamma D^-1 a a' D^-1 is that of one more observation, of u'
-theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the gain
-g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u u' C.
+J and H are the likelihood of ``tree_smoothing``, whose posterior covariance is C and its mean C H.
+This is repeated at the new theta until that stays (Gauss and Newton). Two updates follow.
 
-*Earlier waves.* They add v to J, and H, of the tree (``waves``), and the priors are repeated for
-each sequence of steps in time. What all cells share takes off k v v': C gains
-k C v v' C / (1 - k v' C v), and the same goes for all that C multiplies.
+*Slope.* theta gains slope * z. With y = z - C J z, the part of z that the tree does not follow,
+
+    J_z = z' J y,    H_z = y' H,    v = b^2 / (1 + b^2 J_z),    slope = v H_z                   (9)
+
+are its information and its posterior variance and mean; C gains v y y'.
+
+*Noise between cells.* The precision gamma D^-1 a a' D^-1 of (4) is that of one more observation, of
+u' theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the gain
+g = gamma / (1 + gamma r),
+
+    the mean gains g C u (h - u' mean), and C loses g C u u' C.                                (10)
 
 *The label alone.* Holders asked for it give the share sum w p of all up to a variance v: one more
 observation of the same form, of u' theta with u = w p' and the value
 h = share - sum w p + u' theta, with precision gamma = 1 / v.
+
+*Earlier waves.* They add v to J, and H, of the tree (``waves``), and the priors are repeated for
+each sequence of steps in time. What all cells share takes off k v v': C gains
+k C v v' C / (1 - k v' C v), and the same goes for all that C multiplies.
 """
 
 from dataclasses import dataclass, replace
@@ -63,11 +72,6 @@ class Posterior:
     def mean(self, values: Floats) -> Floats:
         """The mean of ``values``, ``(priors, cells, slots)``, over the priors."""
         return np.asarray(np.einsum("gs,gks->ks", self.weights, values))
-
-    @property
-    def unmoved(self) -> Floats:
-        """The part of theta's prior variance that reports left, ``(cells, slots)``."""
-        return self.mean(self.variance / np.maximum(self.prior_variance, 1e-12))
 
 
 def shift_posterior(
@@ -127,7 +131,7 @@ def _linearised(
     slope_variance: Floats,
     past: Past | None = None,
 ) -> Posterior:
-    """The posterior with (2) linearised at ``theta``, without the weights and prior variances."""
+    """The posterior with (1) linearised at ``theta``, without the weights and prior variances."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
     p, derivative = expected.shares(theta)
     b = size * derivative

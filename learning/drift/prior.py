@@ -1,4 +1,21 @@
-"""The prior of shares before any report, and of how far holders may differ from it."""
+"""The shares that are expected before any report, and how far holders may differ from them.
+
+Where q is expected of a cell's holders, they have
+
+    p = q e^theta / (1 - q + q e^theta),    or    p = q + theta / 12:                           (1)
+
+for classes theta is a shift of log-odds, for numbers a twelfth of a scale's width. Its unit is half
+a standard deviation of the label in both: at q = 1/2 one is 1/2 and p' = 1/4, and a scale around a
+centre is six of them wide. Over the cells, which are the leaves of a tree,
+
+    theta = slope * z + tree,    slope ~ N(0, b^2),    tree as in ``tree_smoothing``.           (2)
+
+z is logit q (for numbers 12 (mean - average) / width) less its mean. The root's step moves all
+cells, the slope makes expected shares flatter, steeper or reversed, and the further steps of a path
+have equal variances. b is such that slope * z deviates as far as a root's step may: cells that the
+public model tells well apart are not likely to be known apart much worse. The deviations (root,
+slope, path) are integrated over ``GRID``, weighted by evidence.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +23,6 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.protocol.partition import Partition
 
@@ -109,7 +125,7 @@ class Expected:
         return np.full_like(shares, PER_THETA) if self.numeric else shares * (1.0 - shares)
 
     def shares(self, theta: Floats) -> tuple[Floats, Floats]:
-        """p and its derivative by theta: (2)."""
+        """p of (1), and its derivative by theta."""
         from scipy.special import expit, logit  # slow to import
 
         if self.numeric:
@@ -120,27 +136,27 @@ class Expected:
 
 @dataclass(frozen=True)
 class Prior:
-    """A mixture of normal priors of theta, the first of them "no shift".
-
-    ``label_shift`` says whether there is that member beside it (``average``).
-    """
+    """A mixture of normal priors of theta, the first of them "no shift"."""
 
     grid: Sequence[Deviations]
     no_shift: float
-    label_shift: bool = False
 
     @classmethod
     def default(cls, *, numeric: bool) -> "Prior":
         """The prior of numbers or of classes."""
-        if numeric:
-            return cls(GRID, NO_SHIFT_OF_NUMBERS)
-        return cls(GRID, NO_SHIFT_OF_CLASSES, label_shift=True)
+        return cls(GRID, NO_SHIFT_OF_NUMBERS if numeric else NO_SHIFT_OF_CLASSES)
 
     @property
     def probabilities(self) -> Floats:
-        """Prior probability of each component, ``(priors,)``."""
-        root, slope, _ = np.array(self.grid[1:]).reshape(-1, 3).T
-        others = _part_of_large(root == LARGE) * _part_of_large(slope == LARGE)
+        """Prior probability of each component, ``(priors,)``.
+
+        Large roots have ``LARGE_SHIFTS`` together, and so have large slopes.
+        """
+        large = np.array(self.grid[1:]).reshape(-1, 3)[:, :2] == LARGE
+        count = large.sum(axis=0)
+        usual = (1.0 - LARGE_SHIFTS) / np.maximum(len(large) - count, 1)
+        root, slope = np.where(large, LARGE_SHIFTS / np.maximum(count, 1), usual).T
+        others = root * slope
         return np.array([self.no_shift, *(1.0 - self.no_shift) * others / others.sum()])
 
     def variances(self, tree: Partition, spread: Floats) -> tuple[Floats, Floats]:
@@ -151,9 +167,3 @@ class Prior:
         depth = node_depth(tree)
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope
-
-
-def _part_of_large(large: NDArray[np.bool_]) -> Floats:
-    """Weights of components, of which the ``large`` have ``LARGE_SHIFTS`` together."""
-    of_large = LARGE_SHIFTS / max(large.sum(), 1)
-    return np.asarray(np.where(large, of_large, (1.0 - LARGE_SHIFTS) / max((~large).sum(), 1)))

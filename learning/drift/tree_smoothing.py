@@ -4,12 +4,12 @@ With x_root ~ N(0, t_root) and x_child = x_parent + N(0, t_child), and the likel
 exp(H x - J x^2 / 2) for each cell, one pass up and one down give the posterior exactly, in time
 linear in the tree. A node v that collects (J_v, H_v) from below sends its parent
 
-    J_v / (1 + t_v J_v),    H_v / (1 + t_v J_v),
+    J_v / (1 + t_v J_v),    H_v / (1 + t_v J_v),                                                (6)
 
 and leaves the factor exp(t_v H_v^2 / (2 (1 + t_v J_v))) / sqrt(1 + t_v J_v) in the evidence. Going
 down, with m and V the parent's posterior mean and variance (0 and 0 above the root),
 
-    m_v = (m + t_v H_v) / (1 + t_v J_v),    V_v = t_v / (1 + t_v J_v) + V / (1 + t_v J_v)^2
+    m_v = (m + t_v H_v) / (1 + t_v J_v),    V_v = t_v / (1 + t_v J_v) + V / (1 + t_v J_v)^2     (7)
 
 (multiscale smoothing: Chou, Willsky and Benveniste, 1994).
 """

@@ -3,14 +3,14 @@
 Wave t has a shift theta_t on the tree, and its prior is what the waves before it left, with a step
 in time, one of several: a random walk
 
-    theta_t = theta_(t-1) + common + own,    common ~ N(0, g),  own ~ N(0, r) in each cell,     (1)
+    theta_t = theta_(t-1) + common + own,    common ~ N(0, g),  own ~ N(0, r) in each cell,    (16)
 
 where the common part moves all cells; or nothing is left, and wave t is fitted alone. After a
 sequence of steps the past is one more normal observation of each cell's theta, of precision A
 around a. It hangs below the cell in the tree of ``tree_smoothing``, a step further away with each
 wave, and arrives as
 
-    v = A / (1 + r A)    around a,                                                              (2)
+    v = A / (1 + r A)    around a,                                                             (17)
 
 a vector over the cells, of which the common part takes off what it says of all of them together:
 their precision is diag(v) - k v v', with k = 1 / (1 / g + sum v) (Sherman and Morrison). The step
@@ -20,14 +20,14 @@ How often people change is not known, and learned: a sequence that took each ste
 (c + ``PSEUDO``) over their sum, and each slot weighs it by how well it predicts wave t, the
 evidence of both over that of the past alone, under the same priors of the tree,
 
-    w ~ P(sequence, step) p(wave t and past | sequence, step) / p(past | sequence, step).       (3)
+    w ~ P(sequence, step) p(wave t and past | sequence, step) / p(past | sequence, step).      (18)
 
 So the step's variance has a prior and its marginal likelihood over all waves so far. A sequence
 that forgets starts anew, whatever was before, so there is one of these; of all others those of most
 weight are kept. With the contrasts of wave t (``shift``) linearised at its fitted shares, these are
 the precision J = b^2 / D around theta + e / b of one more observation, and each sequence goes on by
 
-    A_t = J_t + v,    the past moved by the mean of its common part,                            (4)
+    A_t = J_t + v,    the past moved by the mean of its common part,                           (19)
 
 which is Kalman's filter. So noise is averaged over waves where little changes, and where much does
 the past is left behind. Nothing goes back: a wave's model stays what it was when it was published.
@@ -60,7 +60,7 @@ KEPT = 4
 
 class Past(NamedTuple):
     """The past as it arrives, for each of several priors: v and H, ``(priors, cells, slots)``, and
-    k, ``(priors, slots)``; H is the precision of (2) times a."""
+    k, ``(priors, slots)``; H is the precision of (17) times a."""
 
     v: Floats
     k: Floats
@@ -109,7 +109,7 @@ class History:
         return np.concatenate([*steps, np.logaddexp.reduce(forgetting, axis=0)[None]])
 
     def arriving(self, expected: Expected) -> Past:
-        """(2) for each step of each sequence, step by step, and last for forgetting."""
+        """(17) for each step of each sequence, step by step, and last for forgetting."""
         A, slots = self.precision, self.precision.shape[2]
         own, common = (np.array(each)[:, None] ** 2 for each in zip(*STEPS, strict=True))
         v = A / (1.0 + own[:, :, None, None] * A)
@@ -160,7 +160,7 @@ def passed_on(
     weights: Floats,
     expected: Expected,
 ) -> History:
-    """The history for the next wave: (4), with a wave's contrasts at its fitted ``shares``.
+    """The history for the next wave: (19), with a wave's contrasts at its fitted ``shares``.
 
     ``theta``, ``(what arrived times priors, cells, slots)``, and ``weights``, without the cells,
     are those of all priors, for one that arrived after the other.

@@ -6,14 +6,18 @@ the default and without one part of it.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import product, starmap
+from unittest.mock import patch
 
 import numpy as np
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
+from privet.learning.drift import average, shift
+from privet.learning.drift.label_shift import LabelShift
 from privet.learning.drift.prior import (
     GRID,
     NO_SHIFT,
@@ -22,7 +26,7 @@ from privet.learning.drift.prior import (
     Expected,
     Prior,
 )
-from privet.learning.drift.shift import ROUNDS, estimate_shift
+from privet.learning.drift.shift import ROUNDS
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
@@ -100,10 +104,27 @@ class Ablation:
         )
         points = np.full(CELLS, 8000.0 / CELLS)
         expected = Expected.classes(q, points, PUBLIC_ROWS)
-        prior = Prior(self.grid, self.no_shift, self.label_shift)
-        found = estimate_shift(question, expected, prior, self.rounds)
+        prior = Prior(self.grid, self.no_shift)
+        with changed(prior, self.rounds, label_shift=self.label_shift):
+            found = shift.estimate_shift(question, expected)
         error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
         yield self.name, {}, {"score": float(error)}
+
+
+@contextmanager
+def changed(
+    prior: Prior | None = None, rounds: int = ROUNDS, *, label_shift: bool = True
+) -> Iterator[None]:
+    """``drift`` with another prior or number of rounds, or without the member in which all classes'
+    odds move, whose evidence is then none."""
+    none = LabelShift(np.zeros(1), -np.inf, np.zeros(1))
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(shift, "ROUNDS", rounds))
+        if prior is not None:
+            stack.enter_context(patch.object(Prior, "default", lambda *, numeric: prior))  # noqa: ARG005
+        if not label_shift:
+            stack.enter_context(patch.object(average, "label_shift", lambda *_: none))
+        yield
 
 
 def _shares(logits: Floats) -> Floats:

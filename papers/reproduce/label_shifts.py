@@ -13,7 +13,7 @@ ones, in 1e-4; that of numbers is the squared error in % of the label's variance
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from privet.learning.core.counts import QuestionCounts, without_label_question
 from privet.learning.core.labels import kind_of
 from privet.learning.core.model import to_model
 from privet.learning.core.public_data import PublicData, class_count
-from privet.learning.drift.prior import Expected, Prior
+from privet.learning.drift.prior import Expected
 from privet.learning.drift.shift import estimate_shift
 from privet.learning.figures.compare import contradicted
 from privet.learning.figures.figure import Reports
@@ -36,6 +36,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Label, Numeric, Range
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
+from reproduce.ablations import changed
 from reproduce.contestants import Scored
 from reproduce.coverage import grid
 from reproduce.datasets import Floats, regression
@@ -160,19 +161,20 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
         )
         task = build_encoded(settings, features, of.label, of.public)
         reports.append(simulate_counts(task, of.holders.X, of.holders.y, rng))
-    default = Prior.default(numeric=numeric)
+    with changed(label_shift=False):
+        without = predicted(of, knowledge, reports[0])
     values = {
         PUBLIC: knowledge.model.predict(of.X),
-        WITHOUT: predicted(of, knowledge, reports[0], replace(default, label_shift=False)),
-        PART: predicted(of, knowledge, reports[1], default),
+        WITHOUT: without,
+        PART: predicted(of, knowledge, reports[1]),
     }
     if numeric:
-        values[FINER] = predicted(of, knowledge, reports[2], default)
+        values[FINER] = predicted(of, knowledge, reports[2])
     else:
-        values[WITH] = predicted(of, knowledge, reports[0], default)
+        values[WITH] = predicted(of, knowledge, reports[0])
         high = np.append(np.ones(len(of.truth[0]) - 1), 5 / 3) * of.ratio
-        values[STATED] = predicted(of, knowledge, reports[0], default, of.ratio)
-        values[TOO_HIGH] = predicted(of, knowledge, reports[0], default, high)
+        values[STATED] = predicted(of, knowledge, reports[0], of.ratio)
+        values[TOO_HIGH] = predicted(of, knowledge, reports[0], high)
     root = Partition.root(of.X.shape[1])
     alone = ask("subset", epsilon, of.label, root, of.holders.X, of.holders.y, rng)
     shares = np.clip(alone.counts[0], 0.0, None)
@@ -189,10 +191,9 @@ def predicted(
     of: LabelsMoved,
     knowledge: Knowledge,
     questions: Sequence[QuestionCounts],
-    prior: Prior,
     ratio: Floats | float = 1.0,
 ) -> Floats:
-    """``drift``'s values at the points, with another prior."""
+    """``drift``'s values at the points."""
     (question,), alone = without_label_question(questions)
     means, points = knowledge.cell_means(question.partition)
     if isinstance(of.label, Range):
@@ -203,7 +204,7 @@ def predicted(
     else:
         expected = Expected.classes(means, points, len(of.public), ratio)
         base_values = expected.of_public
-    found = estimate_shift(question, expected, prior, alone=alone)
+    found = estimate_shift(question, expected, alone)
     model = to_model(of.label, question, found, base=knowledge.model, base_values=base_values)
     return model.predict(of.X).values
 
