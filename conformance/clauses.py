@@ -38,7 +38,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.mechanisms import GeneralizedResponse
+from privet.protocol.mechanisms import MECHANISMS, GeneralizedResponse
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
 from privet.protocol.task import Question, Task, Translation
@@ -408,8 +408,7 @@ def invitation(trial: Trial) -> str | None:
 
 
 def report_form(trial: Trial) -> str | None:
-    mechanisms = ("grr", "subset", "projective", "laplace", "randomized_response")
-    tasks = [example(name, mechanism=name) for name in mechanisms]
+    tasks = [example(name, mechanism=name) for name in MECHANISMS]
     tasks += [example("all", 0.5, 0.5), example("one", 0.5, 0.5, allocation="one")]
     return trial.at_once([partial(_has_form, trial, trial.bench.publish(task)) for task in tasks])
 

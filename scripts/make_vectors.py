@@ -19,13 +19,9 @@ import numpy as np
 from privet.protocol.mechanisms import (
     MECHANISMS,
     GeneralizedResponse,
-    LabelResponse,
-    Laplace,
     Mechanism,
     ProjectiveResponse,
-    RandomizedResponse,
     StratifiedMechanism,
-    SubsetSelection,
     create_mechanism,
 )
 from privet.protocol.mechanisms.base import as_row
@@ -171,15 +167,11 @@ def _edges(mechanism: Mechanism) -> list[int]:
     match mechanism:
         case GeneralizedResponse():
             return [mechanism.own_words, mechanism.own_words + mechanism.other_words]
-        case SubsetSelection():
-            return [mechanism.threshold]
         case ProjectiveResponse():
             A, B = mechanism.words
             orthogonal = mechanism.space.hyperplane_size * A
             return [A, orthogonal, orthogonal + B]
-    edges = (
-        [mechanism.flip_words] if isinstance(mechanism, RandomizedResponse | LabelResponse) else []
-    )
+    edges = [*mechanism.integers.values()]
     if mechanism.lattice is not None:
         noise, C = mechanism.lattice.weights, mechanism.lattice.radius
         edges += [sum(noise[:length]) for length in (1, C, C + 1, 2 * C)]
@@ -200,25 +192,8 @@ def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]
 
 def _integers(mechanism: Mechanism) -> dict[str, Any]:
     """The probabilities that the mechanism acts on, as text."""
-    words: dict[str, int | tuple[int, ...]]
-    if isinstance(mechanism, StratifiedMechanism):
-        mechanism = mechanism.inner
-    match mechanism:
-        case GeneralizedResponse():
-            words = {"own": mechanism.own_words, "other": mechanism.other_words}
-        case SubsetSelection():
-            words = {"own": mechanism.threshold}
-        case ProjectiveResponse():
-            words = dict(zip("AB", mechanism.words, strict=True))
-        case RandomizedResponse():
-            words = {"turned": mechanism.flip_words}
-        case LabelResponse():
-            words = {"turned": mechanism.flip_words, "noise": _outer(mechanism.lattice)}
-        case Laplace():
-            words = {"noise": _outer(mechanism.lattice)}
-        case _:
-            raise TypeError(f"add the probabilities of {mechanism.name} to _integers")
-    return {key: _text(value) for key, value in words.items()}
+    noise = {} if mechanism.lattice is None else {"noise": _outer(mechanism.lattice)}
+    return {key: _text(value) for key, value in {**mechanism.integers, **noise}.items()}
 
 
 def _outer(noise: DiscreteLaplace) -> tuple[int, ...]:

@@ -141,6 +141,12 @@ class Mechanism(ABC):
         return None
 
     @property
+    def integers(self) -> dict[str, int]:
+        """The probabilities that it compares random words with, in words, by their names in
+        docs/mechanisms.md; tables of noise aside."""
+        return {}
+
+    @property
     @abstractmethod
     def sum_size(self) -> int:
         """Length of the int64 vector that payloads are added up into."""

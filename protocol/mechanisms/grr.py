@@ -35,6 +35,10 @@ class GeneralizedResponse(IndexPayloads, FrequencyOracle):
         """Words at which the holder's own category is reported."""
         return WORD - (self.categories - 1) * self.other_words
 
+    @property
+    def integers(self) -> dict[str, int]:
+        return {"own": self.own_words, "other": self.other_words}
+
     @cached_property
     def support(self) -> Support:
         p, q = Fraction(self.own_words, WORD), Fraction(self.other_words, WORD)

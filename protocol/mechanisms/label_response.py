@@ -123,6 +123,10 @@ class LabelResponse(Mechanism):
         return integer_width(self.lattice.largest_code)
 
     @property
+    def integers(self) -> dict[str, int]:
+        return {"turned": self.flip_words}
+
+    @property
     def report_bytes(self) -> int:
         return self._width + bitmap_bytes(self.cells + 1)
 

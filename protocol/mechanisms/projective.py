@@ -86,6 +86,10 @@ class ProjectiveResponse(IndexPayloads, FrequencyOracle):
         """A and B: words at which one orthogonal and one other point is reported."""
         return point_words(exp_below(Fraction(self.epsilon)), self.space)
 
+    @property
+    def integers(self) -> dict[str, int]:
+        return dict(zip("AB", self.words, strict=True))
+
     @cached_property
     def support(self) -> Support:
         # |.| points are orthogonal to all of ., and q_pair is for x off the line through c and d

@@ -44,6 +44,10 @@ class RandomizedResponse(BitPayloads, VectorPair):
         return flip_threshold(self.share)
 
     @property
+    def integers(self) -> dict[str, int]:
+        return {"turned": self.flip_words}
+
+    @property
     def coordinate(self) -> Coordinate:
         q = Fraction(self.flip_words, WORD)
         noise = q * (1 - q)

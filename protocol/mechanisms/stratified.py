@@ -93,6 +93,10 @@ class StratifiedMechanism(Mechanism):
         return integer_width(self.stratum_count - 1)
 
     @property
+    def integers(self) -> dict[str, int]:
+        return self.inner.integers
+
+    @property
     def report_bytes(self) -> int:
         return self.width + self.inner.report_bytes
 

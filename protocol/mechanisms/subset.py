@@ -78,6 +78,10 @@ class SubsetSelection(FrequencyOracle):
     def _bias(self) -> Fraction:
         return Fraction(WORD, WORD - 2 * self.k * self.categories)
 
+    @property
+    def integers(self) -> dict[str, int]:
+        return {"own": self.threshold}
+
     @cached_property
     def support(self) -> Support:
         m, k, p = self.categories, self.k, Fraction(self.threshold, WORD)
