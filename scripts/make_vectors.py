@@ -192,8 +192,10 @@ def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]
 
 def _integers(mechanism: Mechanism) -> dict[str, Any]:
     """The probabilities that the mechanism acts on, as text."""
-    noise = {} if mechanism.lattice is None else {"noise": _outer(mechanism.lattice)}
-    return {key: _text(value) for key, value in {**mechanism.integers, **noise}.items()}
+    integers = {key: _text(value) for key, value in mechanism.integers.items()}
+    if mechanism.lattice is None:
+        return integers
+    return {**integers, "noise": _text(_outer(mechanism.lattice))}
 
 
 def _outer(noise: DiscreteLaplace) -> tuple[int, ...]:
