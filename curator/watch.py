@@ -67,9 +67,7 @@ async def watch(
                 metrics.held(relay, task_id, (0, 0, 0, 0))
             known = set(held)
             for (relay, task_id), each in held.items():
-                lost = sum(each.holdings.lost.values())
-                values = (each.holdings.reports, each.since or 0, lost, counted.get(task_id, 0))
-                metrics.held(relay, task_id, values)
+                metrics.held(relay, task_id, each.figures(counted.get(task_id, 0)))
         except StorageFailed as error:
             log.warning("backups and reports are not watched: %s", error.detail)
         if certificate_of:

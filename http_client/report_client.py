@@ -29,8 +29,8 @@ from pydantic import BaseModel, ValidationError
 from privet.protocol.calls import (
     GET_RECEIPT,
     INVITATION_HEADER,
-    KEY,
     PROBLEM_MEDIA_TYPE,
+    READ_KEY,
     READ_REPORT,
     READ_STATUS,
     READ_TASK,
@@ -41,7 +41,6 @@ from privet.protocol.calls import (
     SEND_REPORT,
     SIGNATURE_HEADER,
     TASK_MEDIA_TYPE,
-    TASKS,
     TELL_HOLDINGS,
     Call,
 )
@@ -76,11 +75,8 @@ Sleep = Callable[[float], Awaitable[None]]
 Form = TypeVar("Form", bound=BaseModel)
 
 
-_READ_KEY = Call("GET", "", {200: "The curator's key."}, ())
-
-
 class _Key(BaseModel):
-    """The document at ``KEY``."""
+    """The answer to ``READ_KEY``."""
 
     key: str | None
 
@@ -302,7 +298,7 @@ class ReportClient:
 
         None if it signs nothing. Raises what was answered, or ``CuratorUnreachable``.
         """
-        request = Request(_READ_KEY, address.url.rpartition(TASKS)[0] + KEY)
+        request = Request(READ_KEY, READ_KEY.url(address.url))
         reply = await self._persist(request, replace(self._retry, attempts=1))
         return _read_as(_Key, reply, "no curator's key").key
 

@@ -83,11 +83,13 @@ class Call:
     """Maximum bytes of a response."""
     from_pages: bool = False
     """True if web pages of any origin may make it."""
+    at: str = TASK
+    """The path that it is below; of a curator's own calls another than a task's."""
 
     @property
     def path(self) -> str:
-        """The path as a template with ``{task_id}``."""
-        return TASK + self.below
+        """The path as a template, of a task's calls with ``{task_id}``."""
+        return self.at + self.below
 
     @property
     def pattern(self) -> str:
@@ -95,8 +97,9 @@ class Call:
         return self.path.format(task_id=TASK_ID, report_id=REPORT_ID)
 
     def url(self, task_url: str, report_id: str = "") -> str:
-        """The call's address for a task at ``task_url``."""
-        return task_url + self.below.format(report_id=report_id)
+        """The call's address for a task at ``task_url``, or at the curator of that task."""
+        at = task_url if self.at == TASK else task_url.rpartition(TASKS)[0] + self.at
+        return at + self.below.format(report_id=report_id)
 
 
 _REPORT_PROBLEMS = (
@@ -196,5 +199,7 @@ TELL_HOLDINGS = Call(
     ),
     body=JSON_MEDIA_TYPE,
 )
+READ_KEY = Call("GET", "", {200: "The curator's key."}, (), at=KEY)
+"""The call with which a holder pins the key of a curator that it trusts, and a relay names it."""
 HOLDER_CALLS = (READ_TASK, READ_STATUS, SEND_REPORT, READ_REPORT, GET_RECEIPT)
 RELAY_CALLS = (SEND_BATCH, SEND_ADMISSION, TELL_HOLDINGS)

@@ -7,7 +7,7 @@ answers a durable report with a ``Receipt``.
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -127,7 +127,7 @@ class ReportStatus(wire.Message):
     """
 
     report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
-    state: Literal[ReportState.HELD, ReportState.COUNTED, ReportState.REFUSED, ReportState.LOST]
+    state: ReportState
     reason: str | None = Field(default=None, pattern=r"^[a-z][a-z-]{0,63}$")
 
 

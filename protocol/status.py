@@ -76,6 +76,11 @@ class Holdings(BaseModel):
         max_length=16, description="Reports that it lost, by reason."
     )
 
+    @property
+    def lost_reports(self) -> int:
+        """The reports that it lost, for whatever reason."""
+        return sum(self.lost.values())
+
 
 class RelayDescription(BaseModel):
     """A relay's description of itself: its curator, and how many reports go together."""

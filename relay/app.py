@@ -66,7 +66,7 @@ from privet.protocol.errors import (
     ReportNotFound,
     TaskNotFound,
 )
-from privet.protocol.lifecycle import LOSSES, ReportState, not_invited, not_open
+from privet.protocol.lifecycle import not_invited, not_open, report_state_for
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
 from privet.protocol.report import Report
@@ -189,8 +189,8 @@ class Relay:
             )
         if state in {HELD, COUNTED}:
             return JSONResponse({"report": report_id, "state": state, "reason": None})
-        outcome = ReportState.LOST if state in LOSSES else ReportState.REFUSED
-        return JSONResponse({"report": report_id, "state": outcome, "reason": state})
+        became = report_state_for(state)
+        return JSONResponse({"report": report_id, "state": became, "reason": state})
 
     async def take(
         self, task: KnownTask, layout: ReportLayout, body: bytes, invitation: bytes | None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from privet.protocol import calls
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
-from privet.protocol.lifecycle import REPORT_MOVES, Phase
+from privet.protocol.lifecycle import REPORT_MOVES, Phase, ReportState
 from privet.protocol.wire import VERSION
 
 from .pages import fill, markdown
@@ -49,6 +49,9 @@ def module() -> str:
         f"export const FINAL = {_set(final)};",
         "/** What may become of a report, as pairs of states; other news changes nothing. */",
         f"export const REPORT_MOVES = {_set(f'{now} {then}' for now, then in REPORT_MOVES)};",
+        "/** The state of a report, as its holder knows it.",
+        f" * @typedef {{{' | '.join(json.dumps(state) for state in ReportState)}}} ReportState */",
+        f"export const REPORT_STATES = {_set(ReportState)};",
         "/** The phase of a collection, by its state, dates and quota.",
         f" * @typedef {{{' | '.join(json.dumps(phase) for phase in Phase)}}} Phase */",
         "export const CALLS = {",

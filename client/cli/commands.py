@@ -25,7 +25,7 @@ from ..errors import HolderError
 from ..explanation import odds, surest
 from ..ledger import EARLIEST, SqliteLedger
 from .asking import explained
-from .exits import EXIT_FAULT, STATUSES, faults
+from .exits import faults
 from .options import (
     CuratorKey,
     Device,
@@ -39,9 +39,10 @@ from .options import (
     Subject,
     TaskUrl,
 )
-from .output import answer_json, print_answers, print_json, say, state_in_words
+from .output import answer_json, print_answers, print_json, say
 from .record import answer_record
 from .site import answer_file
+from .states import ANSWER_STATES, EXIT_FAULT, state_in_words
 
 UNVERIFIED = "counted according to the relay; no curator signature"
 
@@ -214,9 +215,9 @@ def resend(
     if not (outcomes or as_json):
         say("Every answer has been counted.")
     states = {outcome.state for outcome in outcomes}
-    for state, status in STATUSES.items():
+    for state, own in ANSWER_STATES.items():
         if state in states:
-            raise typer.Exit(status)
+            raise typer.Exit(own.status)
 
 
 def check(

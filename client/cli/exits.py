@@ -8,22 +8,13 @@ import typer
 
 from privet.http_client.errors import UnsafeAddress
 from privet.protocol.errors import PrivetError, TaskMismatch
-from privet.protocol.lifecycle import ReportState
 
 from ..errors import BudgetSpent, OutOfTurn, TaskRefused, WrongClock
 from ..ledger import StoredAnswer
 from .output import say
+from .states import ANSWER_STATES, EXIT_FAULT, EXIT_KEPT, EXIT_LATER, EXIT_REFUSED
 
-EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD, EXIT_LATER = 1, 3, 4, 5, 6
 OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress, WrongClock)
-STATUSES = {
-    ReportState.REFUSED: EXIT_FAULT,
-    ReportState.LOST: EXIT_FAULT,
-    ReportState.DRAWN: EXIT_KEPT,
-    ReportState.HELD: EXIT_HELD,
-    ReportState.COUNTED: 0,
-}
-"""Exit status of each state of an answer, the worst first."""
 ANSWERED_BEFORE = "answered before and counted"
 KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
 
@@ -45,7 +36,7 @@ def status_of(error: PrivetError, kept: StoredAnswer | None) -> int:
         return EXIT_REFUSED
     if isinstance(error, OutOfTurn):
         return EXIT_LATER
-    return EXIT_FAULT if kept is None else STATUSES[kept.state]
+    return EXIT_FAULT if kept is None else ANSWER_STATES[kept.state].status
 
 
 def decline() -> NoReturn:

@@ -8,12 +8,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from privet.protocol.lifecycle import LOSSES, ReportState
 from privet.protocol.wire import printable
 
 from ..clocks import in_utc
 from ..explanation import Explanation
 from ..ledger import StoredAnswer
+from .states import state_in_words
 
 LONGEST_LIST = 40
 """Maximum number of lines printed per section."""
@@ -84,17 +84,3 @@ def print_answers(answers: list[StoredAnswer]) -> None:
     for answer in answers:
         if answer.disclosed:
             console.print(Text(f"{answer.task[:16]}: {answer.disclosed}"))
-
-
-def state_in_words(answer: StoredAnswer) -> str:
-    if answer.counted:
-        return "counted"
-    if answer.state is ReportState.HELD:
-        return "held by a relay, not counted yet: privet-holder resend asks what became of it"
-    if answer.state is ReportState.LOST:
-        why = LOSSES.get(answer.reason or "", answer.reason or "without a reason")
-        spent = f"epsilon {answer.epsilon:g} is spent all the same"
-        return f"lost by the relay, because {printable(why, 200)}; {spent}"
-    if answer.state is ReportState.REFUSED:
-        return f"refused: {printable(answer.reason or 'without a reason', 200)}"
-    return f"kept, not counted: {printable(answer.reason or 'never sent', 200)}"

@@ -20,9 +20,10 @@ from ..explanation import Explanation
 from ..ledger import StoredAnswer
 from ..opening import OpenedRecord, check_record_names
 from .asking import agreed, explained, say_account
-from .exits import ANSWERED_BEFORE, STATUSES, decline, faults
+from .exits import ANSWERED_BEFORE, decline, faults
 from .options import Device
-from .output import answer_json, print_json, say, state_in_words
+from .output import answer_json, print_json, say
+from .states import ANSWER_STATES, state_in_words
 
 MAX_RECORD_BYTES = 16 * 2**20
 
@@ -152,4 +153,4 @@ def _done(answered: StoredAnswer, earlier: StoredAnswer | None, as_json: bool) -
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
         state = state_in_words(answered)
         say(f"{state[0].upper()}{state[1:]}. {left}")
-    raise typer.Exit(STATUSES[answered.state])
+    raise typer.Exit(ANSWER_STATES[answered.state].status)

@@ -31,18 +31,21 @@ from ..opening import check_columns, validate
 from .asking import agreed, explained
 from .exits import (
     ANSWERED_BEFORE,
-    EXIT_FAULT,
-    EXIT_HELD,
-    EXIT_KEPT,
-    EXIT_LATER,
-    EXIT_REFUSED,
-    STATUSES,
     decline,
     faults,
     status_of,
 )
 from .options import Device
-from .output import print_json, say, state_in_words
+from .output import print_json, say
+from .states import (
+    ANSWER_STATES,
+    EXIT_FAULT,
+    EXIT_HELD,
+    EXIT_KEPT,
+    EXIT_LATER,
+    EXIT_REFUSED,
+    state_in_words,
+)
 
 FAULTS_LISTED = 5
 """Faults listed before a person is asked; a dry run lists all."""
@@ -193,7 +196,7 @@ def _answer_lines(
         advance = partial(bar.advance, doing)
         outcomes = holder.answer_all(url, records, invitations, answered=advance)
     stated = [
-        (line.number, ANSWERED_BEFORE, STATUSES[ReportState.COUNTED])
+        (line.number, ANSWERED_BEFORE, ANSWER_STATES[ReportState.COUNTED].status)
         if line.subject in counted
         else (line.number, *_outcome(ledger, ids, line, outcomes[line.subject]))
         for line in lines
@@ -231,7 +234,7 @@ def _outcome(
 ) -> tuple[str, int]:
     """The outcome of a line, as text and as an exit status."""
     if isinstance(outcome, StoredAnswer):
-        return state_in_words(outcome), STATUSES[outcome.state]
+        return state_in_words(outcome), ANSWER_STATES[outcome.state].status
     kept = next((each for each in ledger.answers(line.subject) if each.task in ids), None)
     status = status_of(outcome, kept)
     if kept is None or status == EXIT_REFUSED:

@@ -161,9 +161,7 @@ class BatchUpload:
         standing = self.store.standing
         kept = await run_in_threadpool(standing.tell, task_id, relay, holdings, self.clock())
         counted = (await run_in_threadpool(standing.read, task_id)).reports
-        lost = sum(holdings.lost.values())
-        values = (holdings.reports, kept.since or 0, lost, counted)
-        self.intake.metrics.held(relay, task_id, values)
+        self.intake.metrics.held(relay, task_id, kept.figures(counted))
         return JSONResponse(holdings.model_dump())
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:

@@ -67,6 +67,10 @@ class RelayHoldings:
     """Unix time since which it has held some and none of its reports counted; None if it holds
     none."""
 
+    def figures(self, counted: int) -> tuple[float, ...]:
+        """What the gauges of ``metrics.HELD`` say, in their order; ``counted`` are the task's."""
+        return (self.holdings.reports, self.since or 0, self.holdings.lost_reports, counted)
+
 
 @dataclass(frozen=True)
 class Bucket:

@@ -79,7 +79,7 @@ def panel_of(snapshot: Snapshot) -> PanelStanding:
             len(kept.models),
             bool(kept.status.reports) and before == math.inf,
             held=sum(each.reports for each in at_relays),
-            lost=sum(sum(each.lost.values()) for each in at_relays),
+            lost=sum(each.lost_reports for each in at_relays),
             honest=there.impossible is None,
         )
         if standing.honest:

@@ -53,6 +53,15 @@ export const REPORT_MOVES = new Set([
   "refused counted",
   "refused refused",
 ]);
+/** The state of a report, as its holder knows it.
+ * @typedef {"drawn" | "held" | "counted" | "refused" | "lost"} ReportState */
+export const REPORT_STATES = new Set([
+  "drawn",
+  "held",
+  "counted",
+  "refused",
+  "lost",
+]);
 /** The phase of a collection, by its state, dates and quota.
  * @typedef {"draft" | "not-yet-open" | "open" | "full" | "over" | "closed" | "deleted"} Phase */
 export const CALLS = {

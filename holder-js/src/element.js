@@ -41,8 +41,8 @@ const SAID = {
 /** Seconds after which a relay that holds a message is asked about it again, one after the other. */
 const ASKED_AGAIN = [5, 10, 20, 30];
 
-/** Why a relay lost a message, by the reason that it gives. */
-const LOST = { "task-not-open": "lostLate", "task-not-found": "lostDeleted", "too-few": "lostFew" };
+/** The name of the text about a state for a reason that only this state has. */
+const textOf = (state, reason) => `${state}-${reason}`.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 
 const now = () => Date.now() / 1000;
 /** @type {typeof HTMLElement} */
@@ -612,7 +612,8 @@ class Visit {
   }
 
   async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail }) {
-    const why = reason === null ? undefined : (state === "lost" ? LOST : SAID)[reason] ?? (state === "lost" ? undefined : "failed");
+    const own = textOf(state, reason);
+    const why = own in this.#texts.catalogue ? own : reason === null || state === "lost" ? undefined : SAID[reason] ?? "failed";
     const share = this.#texts.percent(epsilon / this.options.store.caps.year);
     const became = state === "held" && this.#isAmongOthers ? "heldAmongOthers" : state;
     this.#$("receipt-title").textContent = this.#say(`${state}Title`);

@@ -1,7 +1,7 @@
 /** A holder's calls over HTTP (docs/calls.md, "Calls of a holder"), each repeated until somebody answers. */
 
 import {
-  CALLS, INVITATION_HEADER, PROBLEM_BASE, PROBLEM_TYPE, RETRIED, SIGNATURE_HEADER, TASKS, TASK_ID, TASK_TYPE,
+  CALLS, INVITATION_HEADER, PROBLEM_BASE, PROBLEM_TYPE, REPORT_STATES, RETRIED, SIGNATURE_HEADER, TASKS, TASK_ID, TASK_TYPE,
 } from "./calls.js";
 import { concat } from "./msgpack.js";
 import { Problem } from "./problem.js";
@@ -11,7 +11,6 @@ import { readTask } from "./task.js";
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
 const CLOCK_SET = 3_600; // seconds by which the clock is off from a steady one where it was set, or the device slept
-const STATES = new Set(["held", "counted", "refused", "lost"]);
 
 /**
  * @typedef {object} HttpOptions
@@ -112,13 +111,13 @@ export async function send(url, drawn, options = {}) {
  * @param {string} url the task's address
  * @param {string} id the report's
  * @param {HttpOptions} [options]
- * @returns {Promise<{state: "held" | "counted" | "refused" | "lost", reason: string | null}>}
+ * @returns {Promise<{state: import("./calls.js").ReportState, reason: string | null}>}
  * @throws {Problem} `report-not-found`: send it again
  */
 export async function statusOf(url, id, options = {}) {
   const reply = await persist(CALLS.readReport, url, options, { id });
   const { state, reason } = json(reply);
-  if (!STATES.has(state)) throw unexpected(reply);
+  if (!REPORT_STATES.has(state)) throw unexpected(reply);
   return { state, reason };
 }
 

@@ -36,7 +36,7 @@ const SLACK = 1e-9; // for the rounding of sums
  * @property {import("./strata.js").Disclosure | null} disclosed what it discloses, with the task's words in `lang`
  * @property {string | null} invitation for `url` alone
  * @property {number} drawn Unix time in seconds
- * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
+ * @property {import("./calls.js").ReportState} state
  * @property {string | null} reason of a refusal, of a loss, or of the last attempt that failed: a problem's type
  * @property {string | null} detail the same in words
  */

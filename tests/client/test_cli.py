@@ -16,7 +16,7 @@ from privet.client import (
     departure,
 )
 from privet.client.cli import app
-from privet.client.cli.exits import EXIT_KEPT, STATUSES
+from privet.client.cli.states import ANSWER_STATES, EXIT_KEPT
 from privet.client.explanation import Explanation, odds
 from privet.protocol.errors import PROBLEMS, InvalidTask, PrivetError
 from privet.protocol.features import Categorical, Classes
@@ -288,7 +288,7 @@ def test_the_exit_status_is_that_of_the_ledgers_state(
     for call in calls:
         result = call()
         (kept,) = command.ledger.answers()
-        assert result.exit_code == STATUSES[kept.state], result.output
+        assert result.exit_code == ANSWER_STATES[kept.state].status, result.output
         assert ("kept" in result.stderr) == (result.exit_code == EXIT_KEPT)
         states.add(kept.state)
     assert len(states) == 1

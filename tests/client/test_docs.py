@@ -6,7 +6,8 @@ from pathlib import Path
 import typer
 
 from privet.client import BlockingHolder, Caps, SqliteLedger
-from privet.client.cli import app, exits
+from privet.client.cli import app, states
+from privet.client.cli.states import ANSWER_STATES
 from privet.client.ledger import default_path
 from tests.fake_curator import FakeCurator
 
@@ -21,10 +22,10 @@ def rows(head: str) -> list[list[str]]:
 
 def test_states_and_exit_statuses_are_those_of_the_command() -> None:
     """Every state and every status has a line, and no other."""
-    own = {getattr(exits, name) for name in dir(exits) if name.startswith("EXIT_")}
+    own = {getattr(states, name) for name in dir(states) if name.startswith("EXIT_")}
     assert {int(row[0]) for row in rows("exit status")} == {0, 2, *own}
     listed = {row[0].strip("`"): int(row[1]) for row in rows("state")}
-    assert listed == {state.value: status for state, status in exits.STATUSES.items()}
+    assert listed == {state.value: own.status for state, own in ANSWER_STATES.items()}
 
 
 def test_options_and_their_environment_are_real() -> None:

@@ -279,9 +279,9 @@ def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
 
 @keeps(
     "threat-model: the ledger is for its owner",
-    in_="sqlite_files/__init__.py",
-    instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
-    plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
+    in_="client/ledger.py",
+    instead_of="sqlite_files.keep_private(self.path)",
+    plant="pass",
 )
 @keeps(
     "threat-model: a ledger that others could read is closed to them",

@@ -90,8 +90,8 @@ def test_a_site_tells_nothing_by_silence(tmp_path: Path) -> None:
 @keeps(
     "threat-model: no exit status says whether a record fits",
     in_="client/cli/record.py",
-    instead_of="STATUSES[answered.state]",
-    plant="STATUSES[answered.state] or answered.misfit is not None",
+    instead_of="ANSWER_STATES[answered.state].status",
+    plant="ANSWER_STATES[answered.state].status or answered.misfit is not None",
 )
 def test_a_person_tells_nothing_by_silence(tmp_path: Path) -> None:
     """Of one record, with --yes: the same calls, sizes, exit status and panel."""

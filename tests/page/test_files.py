@@ -15,6 +15,7 @@ from privet.client import Caps
 from privet.client.cli import app
 from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
+from privet.protocol.lifecycle import STATES_BY_REASON, ReportState
 from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 from scripts import holder_package
 from tests.keeping import keeps
@@ -225,14 +226,20 @@ def test_every_language_says_everything(name: str) -> None:
     assert sum(line.startswith("  ") for line in lines) == len(other)  # so no entry was overlooked
 
 
+def camel(name: str) -> str:
+    return re.sub("-(.)", lambda found: found[1].upper(), name)
+
+
 def test_every_text_is_used_and_there() -> None:
     """What the page asks its catalogue for is in it, and nothing else."""
     code = "".join(MODULES[name] for name in ("element.js", "form.js", "results.js", "review.js"))
     known = set(catalogue("text-en.js"))
-    states = {"drawn", "held", "counted", "refused", "lost"}
+    reasons = {camel(f"{state}-{reason}") for reason, state in STATES_BY_REASON.items()}
     asked = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', code))
     assert {key for pair in asked for key in pair if key} <= known
-    named = set(re.findall(r'"(\w+)"', code)) | states | {f"{state}Title" for state in states}
+    assert reasons <= known
+    named = set(re.findall(r'"(\w+)"', code)) | reasons | {*ReportState}
+    named |= {f"{state}Title" for state in ReportState}
     assert known <= named
 
 

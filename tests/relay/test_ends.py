@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from privet.client import ReportState, StoredAnswer
-from privet.client.cli.output import state_in_words
+from privet.client.cli.states import state_in_words
 from privet.curator.collection.files import collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import garbage_collection

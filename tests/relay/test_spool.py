@@ -249,9 +249,9 @@ CREATE TABLE batches""",
 )
 @keeps(
     "threat-model: the spool is for its owner",
-    in_="sqlite_files/__init__.py",
-    instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
-    plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
+    in_="relay/spool_file.py",
+    instead_of="            keep_private(path)",
+    plant="            pass",
 )
 def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     """Two orders of arrival leave the same rows, and delivered rows leave no trace on disk."""

@@ -1,6 +1,7 @@
 """Tests of what all SQLite files have in common; tests of the roles hold their promises."""
 
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from privet.sqlite_files import is_busy, objects, objects_of, set_pragmas, write_transaction
+from privet.sqlite_files import (
+    is_busy,
+    keep_private,
+    objects,
+    objects_of,
+    set_pragmas,
+    write_transaction,
+)
+from tests.keeping import keeps
 
 TABLE = "CREATE TABLE kept (n INTEGER)"
 
@@ -18,6 +27,19 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(tmp_path / "file")) as db:
         db.execute(TABLE)
         yield db
+
+
+@keeps(
+    "threat-model: nobody else ever reads a file, not even as it is made",
+    in_="sqlite_files/__init__.py",
+    instead_of="os.O_RDWR, 0o600",
+    plant="os.O_RDWR, 0o644",
+)
+def test_a_file_is_private_as_it_is_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """So that there is nothing to correct, and to warn of, afterwards."""
+    keep_private(tmp_path / "made")
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o600
+    assert caplog.text == ""
 
 
 def test_a_transaction_is_whole(db: sqlite3.Connection) -> None:
