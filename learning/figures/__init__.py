@@ -1,2 +1,1 @@
-"""Findings from reports beyond a model: differences from public data, their errors, false
-reports."""
+"""Figures of the holders from their reports: comparisons, power, scores, sentences on them."""

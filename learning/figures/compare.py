@@ -43,11 +43,9 @@ from .figure import Figure, PublicShare, Reports, on_simplex
 from .impossible import Impossible, impossible
 from .power import binomial_variance, in_a_cell, smoothed_shares
 from .results import CellDifference, Comparison, Line, OverTime, WaveChange, WaveFigure
-from .select import discoveries
+from .select import Place, discoveries
 from .sentences import change_in_words, clipped_waves, comparison, effect, over_waves
 
-SIDES = np.array([0.0, -1.0, 1.0])
-"""A value and its interval's ends, in half widths."""
 FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
 
@@ -269,34 +267,32 @@ def cell_differences(
 
     ``selection`` is by how much more public labels vary since cells were grown on them.
     """
-    kind, question, rows = reports.kind, reports.question, public_by_cell.sum(axis=1)
-    masses, of_masses = reports.masses(), PublicShare(rows, rows.sum())
-    labels, of_labels = _labels(reports, public_by_cell, selection, clip)
-    of_mass, of_label = of_masses.p_value(masses), of_labels.p_value(labels)
-    of_mass[(masses.value < of_masses.value) & (rows < FEWEST_ROWS_TO_COMPARE)] = 1.0
-    of_label[question.counts.sum(axis=1) <= 1.0] = np.nan
-    p = np.concatenate([of_mass, of_label.ravel()])
-    places, level = discoveries(p, int(np.isfinite(p).sum()))
-    ends = [kind.of_shares(question, np.full_like(question.counts, end))[0] for end in (0.0, 1.0)]
+    question, rows = reports.question, public_by_cell.sum(axis=1, keepdims=True)
+    masses, labels = reports.masses(), _labels(reports, public_by_cell, selection, clip)
+    groups = ((masses, PublicShare(rows, rows.sum())), labels)
+    of_masses, of_labels = (known.p_value(reported) for reported, known in groups)
+    few = (masses.value < groups[0][1].value) & (rows < FEWEST_ROWS_TO_COMPARE)
+    of_masses[few], of_labels[question.counts.sum(axis=1) <= 1.0] = 1.0, np.nan
+    listed, level = discoveries((of_masses, of_labels))
     found = []
-    for place in places:
-        cell, slot = place, -1
-        value, half, known = masses.value, masses.half_width(level), of_masses.value
-        least, most = 0.0, 1.0
-        if place >= len(rows):
-            cell, slot = divmod(place - len(rows), len(kind.names))
-            value, half, known = (
-                each[:, slot] for each in (labels.value, labels.half_width(level), of_labels.value)
-            )
-            least, most = (float(end[cell, slot]) for end in ends)
-        row = np.clip(value[cell] + half[cell] * SIDES, least, most)
-        if clip is not None and slot >= 0:
-            row = clip.cells(np.array([cell], dtype=np.int32), row[:, None], question.factor)[:, 0]
-        name = None if slot < 0 else kind.names[slot]
-        reported, low, high = row.tolist()
-        public, of_test = float(known[cell]), float(p[place])
-        found.append(CellDifference(cell, name, reported, low, high, public, of_test))
+    for group, at, p in listed:
+        reported, known = groups[group]
+        name, hiding = ((None, None), (reports.kind.names[at[1]], clip))[group]
+        ends = _ends_in_cell(reported, at, level, (at[0], hiding, question.factor))
+        found.append(CellDifference(at[0], name, *ends, float(known.value[at]), p))
     return tuple(found)
+
+
+def _ends_in_cell(
+    figure: Figure, at: Place, level: float, where: tuple[int, Clipping | None, float]
+) -> tuple[float, float, float]:
+    """A cell's figure and its interval; where numbers are clipped, of labels before that."""
+    cell, clip, factor = where
+    row = figure.ends(at, level)
+    if clip is not None:
+        row = clip.cells(np.array([cell], dtype=np.int32), row[:, None], factor)[:, 0]
+    value, low, high = row.tolist()
+    return value, low, high
 
 
 def _labels(
@@ -350,6 +346,7 @@ class _Wave:
             value=np.vstack([overall[0], value[:, some]]),
             variance=np.vstack([overall[1], np.asarray(of_cells.variance)[:, some]]),
             holders=reports.holders,
+            bounds=kind.bounds,
         )
         if clip is not None:
             t = question.plausible[:, 1].sum() / question.plausible.sum()
@@ -409,30 +406,27 @@ def _changes(
     names, (lowest, highest) = kind.names[kind.independent], kind.bounds
     of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
     pairs = [(waves[0], wave) for wave in waves[1:]] + list(pairwise(waves[1:]))
-    p = np.array([one.every.p_value(other.every) for one, other in pairs])
-    places, level = discoveries(p.ravel(), comparisons)
+    tables = [one.every.p_value(other.every) for one, other in pairs]
+    listed, level = discoveries(tables, comparisons) if tables else ([], LEVEL)
     changes = []
-    for at in zip(*np.unravel_index(np.array(places, dtype=np.intp), p.shape), strict=True):
-        pair, place, slot = map(int, at)
-        (one, other), name = pairs[pair], names[slot]
+    for pair, at, p in listed:
+        (one, other), (place, name) = pairs[pair], (at[0], names[at[1]])
         if place == 0:
             before, after = (of_all[name, wave.number] for wave in (one, other))
         else:
-            raw = (wave.every.value[place, slot] for wave in (one, other))
+            raw = (wave.every.value[at] for wave in (one, other))
             before, after = (float(np.clip(value, lowest, highest)) for value in raw)
-        ends = _ends(one.every, other.every, (place, slot), level, after - before)
+        ends = _ends(one.every, other.every, at, level, after - before)
         cell = None if place == 0 else place - 1
         since, now = (one.number, before), (other.number, after)
         said = change_in_words(kind, name, since, now, ends)
         changes.append(
-            WaveChange(*since[:1], *now[:1], cell, name, before, after, *ends, float(p[at]), said)
+            WaveChange(one.number, other.number, cell, name, before, after, *ends, p, said)
         )
     return tuple(changes)
 
 
-def _ends(
-    one: Figure, other: Figure, at: tuple[int, int], level: float, apart: float
-) -> tuple[float, float]:
+def _ends(one: Figure, other: Figure, at: Place, level: float, apart: float) -> tuple[float, float]:
     """The interval of a change, which reaches to the figures' values ``apart``, but not past 0."""
     first, second = float(one.variance[at]), float(other.variance[at])
     raw = float(other.value[at] - one.value[at])
@@ -444,7 +438,7 @@ def _ends(
         before, after = half * np.sqrt(halves / halves.sum())
         was, now = one.hiding.only(at), other.hiding.only(at)
         least, most = now.ends(was, (before, after), sign)
-    low, high = one.bounds
+    low, high = map(float, one.bounds)
     nearer, further = max(min(least, sign * apart), 0.0), min(max(most, sign * apart), high - low)
     ends = sorted((sign * nearer, sign * further))
     return ends[0], ends[1]
@@ -494,12 +488,9 @@ def _lines_in_cells(
     for cell, name in chosen:
         at, found = (cell + 1, names.index(name)), []
         for wave in waves:
-            value, half = float(wave.every.value[at]), float(wave.every.half_width(level)[at])
-            if not np.isnan(value):
-                row = np.clip(value + half * SIDES, *kind.bounds)
-                if clip is not None:
-                    only, factor = np.array([cell], dtype=np.int32), wave.reports.question.factor
-                    row = clip.cells(only, row[:, None], factor)[:, 0]
-                found.append(WaveFigure(wave.number, wave.reports.question.n, *row.tolist()))
+            question = wave.reports.question
+            if not np.isnan(wave.every.value[at]):
+                ends = _ends_in_cell(wave.every, at, level, (cell, clip, question.factor))
+                found.append(WaveFigure(wave.number, question.n, *ends))
         lines.append(Line(name, tuple(found), cell))
     return tuple(lines)

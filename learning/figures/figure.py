@@ -47,6 +47,8 @@ from .clipping import AgainstPublic, BetweenWaves
 from .joint import Noise, joined, of_shares
 from .power import Difference, ShareDifference, binomial_variance, share_p
 
+SIDES = np.array([0.0, -1.0, 1.0])
+"""A value and its interval's ends, in half widths."""
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be
 compared with that of another wave."""
@@ -68,7 +70,7 @@ class Figure:
     spread: Floats | float
     holders: Floats | float
     progress: float | None
-    bounds: tuple[float, float]
+    bounds: tuple[Floats | float, Floats | float]
     noise: Noise | None = field(default=None, kw_only=True)
     hiding: AgainstPublic | BetweenWaves | None = field(default=None, kw_only=True)
     given: bool = field(default=False, kw_only=True)
@@ -93,7 +95,8 @@ class Figure:
 
     def interval(self) -> Interval:
         """The 95 % interval of one figure, at all looks or at one."""
-        return self.estimate.interval(*self.bounds)
+        low, high = map(float, self.bounds)
+        return self.estimate.interval(low, high)
 
     def explain(self) -> str:
         """Three lines on how one figure came about: its counts, its noise, its looks."""
@@ -119,6 +122,11 @@ class Figure:
         """Half of an interval that misses with probability ``level``."""
         return np.asarray(factor_at(self.progress, level) * np.sqrt(self.variance))
 
+    def ends(self, at: tuple[int, int], level: float) -> Floats:
+        """One of many figures and its interval that misses with ``level``, within its bounds."""
+        low, high = (np.broadcast_to(end, self.value.shape)[at] for end in self.bounds)
+        return np.asarray(np.clip(self.value[at] + self.half_width(level)[at] * SIDES, low, high))
+
     def beyond(self, known: "Figure") -> Floats:
         """The difference from ``known`` that clipping does not explain."""
         difference = np.asarray(self.value - known.value)
@@ -133,7 +141,7 @@ class Figure:
 
     def to_detect(self, reported: "Figure", tests: int) -> Difference:
         """The differences of ``reported`` from this figure that one of ``tests`` detects."""
-        low, high = self.bounds
+        low, high = map(float, self.bounds)
         largest = high - low
         if self.given:
             largest = max(float(self.value) - low, high - float(self.value))
@@ -266,24 +274,25 @@ class Reports:
         return found
 
     def masses(self) -> Figure:
-        """The parts of the holders in the cells, ``(cells,)``."""
+        """The parts of the holders in the cells, ``(cells, 1)``."""
         question, n = self.question, self.question.holders
-        value = question.counts.sum(axis=1) / n
-        noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
+        value = question.counts.sum(axis=1, keepdims=True) / n
+        noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0)[:, None] / n**2
         spread = np.clip(value, 0.0, 1.0) * (1.0 - np.clip(value, 0.0, 1.0))
         return Figure(value, noise, spread, n, question.progress, (0.0, 1.0))
 
-    def cells(self, least: float = 1.0) -> Figure:
-        """The figures within the cells, ``(cells, figures)``, of ``least`` holders each or more."""
+    def cells(self) -> Figure:
+        """The figures within the cells, ``(cells, figures)``, as of one holder each or more."""
         question, kind = self.question, self.kind
-        mass = np.maximum(question.counts.sum(axis=1), least)[:, None]
+        mass = np.maximum(question.counts.sum(axis=1), 1.0)[:, None]
         share = question.counts / mass
         t = np.clip(share, 0.0, 1.0)
         noise = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
         value, unit = kind.of_shares(question, share)
-        width = value.shape[1]
+        width, (low, _) = value.shape[1], kind.scale_of(question)
         variance, spread = unit**2 * noise[:, -width:], unit**2 * (t * (1.0 - t))[:, -width:]
-        return Figure(value, variance, spread, mass, question.progress, kind.bounds)
+        bounds = low[:, None], low[:, None] + unit
+        return Figure(value, variance, spread, mass, question.progress, bounds)
 
     @property
     def known_cells(self) -> NDArray[np.bool_]:

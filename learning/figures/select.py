@@ -11,22 +11,31 @@ of those listed one in twenty misses in expectation (Benjamini and Yekutieli 200
 Rate-Adjusted Multiple Confidence Intervals for Selected Parameters"; Xu, Wang and Ramdas, 2022).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..core.looks import LEVEL
 from ..core.public_data import Floats
 
 FALSE_DISCOVERY_RATE = 0.05
+Place = tuple[int, int]
 
 
-def discoveries(p_values: Floats, comparisons: int) -> tuple[list[int], float]:
-    """The places of those listed among ``comparisons``, the surest first, and the level at which
-    their intervals miss.
+def discoveries(
+    p_values: Sequence[Floats], comparisons: int | None = None
+) -> tuple[list[tuple[int, Place, float]], float]:
+    """The places of those listed, the surest first: a table of ``p_values``, the row and column in
+    it, and the p-value; and the level at which their intervals miss.
 
-    Up to the last p_(i) <= i FDR / comparisons; NaN stands for no comparison.
+    Up to the last p_(i) <= i FDR / ``comparisons``, by default as many as there are p-values; NaN
+    stands for no comparison.
     """
-    order = np.argsort(p_values, kind="stable")
-    ranks = np.arange(1, len(order) + 1)
-    passing = ranks[p_values[order] <= FALSE_DISCOVERY_RATE * ranks / comparisons]
-    listed = int(passing.max(initial=0))
-    return order[:listed].tolist(), LEVEL * listed / comparisons
+    every = np.concatenate([table.ravel() for table in p_values])
+    places = [(group, at) for group, table in enumerate(p_values) for at in np.ndindex(table.shape)]
+    comparisons = comparisons or int(np.isfinite(every).sum())
+    order, ranks = np.argsort(every, kind="stable"), np.arange(1, len(every) + 1)
+    passing = ranks[every[order] <= FALSE_DISCOVERY_RATE * ranks / comparisons]
+    listed = order[: int(passing.max(initial=0))].tolist()
+    found = [(places[i][0], (places[i][1][0], places[i][1][1]), float(every[i])) for i in listed]
+    return found, LEVEL * len(found) / comparisons

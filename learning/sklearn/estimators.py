@@ -524,7 +524,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Rows of ``X`` used as public records, None if ``fit`` was given some.
     insight_ : Insight or None
         What the reports say that the public records do not; None if no question asks for the
-        label in the model's cells.
+        label in the model's cells. Each of its ``figures`` explains itself: ``explain()``.
     feature_importances_ : array
         Part of the variance of the cells' values that splits on each feature explain,
         ``(features,)``; with a public model, predictions depend on more than the tree.
