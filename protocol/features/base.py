@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRecord
-from ..values import ColumnValues
+from ..values import ColumnValues, number_text
 from .fields import Described
 
 T = TypeVar("T")
@@ -136,9 +136,9 @@ class BaseFeature(Described):
     def extent(self, number: Callable[[float], str]) -> str:
         """All values in short, numbers written by ``number``: ``0 to 10``, or ``farm, shop``."""
 
-    @abstractmethod
     def text_of(self, value: float | str) -> str:
         """The value of a condition as text."""
+        return value if isinstance(value, str) else number_text(value)
 
     @abstractmethod
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:

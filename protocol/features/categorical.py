@@ -66,9 +66,6 @@ class Categorical(Listed, BaseFeature):
     def extent(self, number: Callable[[float], str]) -> str:  # noqa: ARG002 - it has none
         return ", ".join(self.categories)
 
-    def text_of(self, value: float | str) -> str:
-        return str(value)
-
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
         """The category, if only one is left; else those that it is not."""
         left = [

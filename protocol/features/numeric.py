@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from ..values import ColumnValues, is_missing, number_text
+from ..values import ColumnValues, is_missing
 from .base import BaseFeature, Column, Condition, Matrix
 from .fields import Measured, check_width, finite_number
 
@@ -80,9 +80,6 @@ class Scaled(BaseFeature):
 
     def extent(self, number: Callable[[float], str]) -> str:
         return f"{number(self.low)} to {number(self.high)}"
-
-    def text_of(self, value: float | str) -> str:
-        return number_text(float(value))
 
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
         """The closest bounds, the lower one first."""
