@@ -38,7 +38,7 @@ from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import LEVEL, Looks, critical_difference, of_both, widened
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
-from .clipping import BetweenWaves, Clipping, wider
+from .clipping import AtSpread, BetweenWaves, Clipping, wider
 from .figure import Figure, PublicShare, Reports, on_simplex
 from .impossible import Impossible, impossible
 from .power import binomial_variance, in_a_cell, smoothed_shares
@@ -218,6 +218,34 @@ def mean_of_labels(
     return clip.at(values).of(mass).mean(of_cells.estimate, holders, reports.alone)
 
 
+def beside_public(
+    public: PublicData,
+    reports: Reports,
+    clip: Clipping | None = None,
+    held: Sequence[AtSpread] = (),
+    records: Floats | float = 1.0,
+) -> tuple[list[Figure], list[PublicShare] | list[Figure]]:
+    """Each class's share, or the mean label, and the public records' own.
+
+    A public row stands for so many ``records``, in each class if they differ. Of numbers that are
+    clipped the ``held`` spreads are as in ``Clipping.against``.
+    """
+    kind, m = reports.kind, len(public) * float(np.mean(records))
+    if isinstance(kind, ClassLabel):
+        hits = (kind.hits(public) * records).tolist()
+        return reports.overall(kind.middle), [PublicShare(of, sum(hits)) for of in hits]
+    mean, on_scale = public.y.mean(), kind.as_reported(public, reports.question)
+    alike, (low, high) = float(on_scale.mean()), kind.bounds
+    (of_all,) = reports.overall(alike, float(mean))
+    spread = float(on_scale.var())
+    if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
+        spread = (alike - low) * (high - alike)
+    hiding = None if clip is None else clip.against(clip.public_mean, held)
+    mine = replace(of_all, value=mean + (of_all.value - alike), spread=spread, hiding=hiding)
+    theirs = Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, hiding=hiding, given=True)
+    return [mine], [theirs]
+
+
 def _overall(
     public: PublicData,
     reports: Reports,
@@ -225,24 +253,13 @@ def _overall(
     values: Floats | None = None,
 ) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
     """Each class's share, or the mean label, with the test that the populations are alike."""
-    kind, m = reports.kind, len(public)
+    kind = reports.kind
     expected: list[float] = kind.public_figures(public).tolist()
-    known: Sequence[PublicShare | Figure]
+    figures, known = beside_public(public, reports, clip)
     if isinstance(kind, ClassLabel):
-        figures = reports.overall(kind.middle)
-        known = [PublicShare(hits, m) for hits in kind.hits(public).tolist()]
         intervals = on_simplex(figures)
     else:
-        on_scale = kind.as_reported(public, reports.question)
-        alike, (low, high) = float(on_scale.mean()), kind.bounds
-        (of_all,) = reports.overall(alike, expected[0])
-        spread = float(on_scale.var())
-        if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
-            spread = (alike - low) * (high - alike)
-        value, mean = expected[0] + (of_all.value - alike), np.array(expected[0])
-        hiding = None if clip is None else clip.against(clip.public_mean)
-        figures = [replace(of_all, value=value, spread=spread, hiding=hiding)]
-        known = [Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, hiding=hiding, given=True)]
+        alike = float(kind.as_reported(public, reports.question).mean())
         intervals = [mean_of_labels(reports, clip, alike, values)]
     rows = zip(kind.names, figures, known, intervals, expected, strict=True)
     stated = zip(figures, intervals, strict=True)

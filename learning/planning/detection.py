@@ -1,35 +1,31 @@
-"""What a collection shows, by the mechanism's variances and the reports to expect.
+"""What a collection shows: the figures of the counts that its reports are expected to give.
 
-Differences between holders and public records are those of ``figures.power``, at one look or
-at every look, as ``privet insight`` then says. Holders' masses and labels are those of a public
-model; a difference is one from the public records as they are. Numbers around centres are taken to
-lie further from these than the public records that centres were learned of, so a plan's differences
-are a few percent larger. Intervals of their mean allow for what was clipped
-(``figures.precision``).
+Holders' masses and labels are those of a public model. Of these expected counts a figure's
+interval, and the least difference from the public records as they are, are those of ``figures``, as
+``privet insight`` then says. Numbers around centres are taken to lie further from these than the
+public records that centres were learned of, so a plan's differences are a few percent larger.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import ceil, sqrt
 
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import LabelScale
-from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from ..core.counts import QuestionCounts, public_counts, rounding_variance
-from ..core.labels import NumberLabel, kind_of
-from ..core.looks import Looks, factor_at, of_both
+from ..core.counts import Estimate, QuestionCounts, public_counts
+from ..core.labels import ClassLabel, NumberLabel, kind_of
+from ..core.looks import Looks, factor_at
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
-from ..figures.clipping import NEARER, AgainstPublic, Clipping, Hidden, Unclipping
-from ..figures.joint import Noise, noise_of_both, of_shares, without_misfits
+from ..figures.clipping import NEARER, AtSpread, Clipping, Hidden
+from ..figures.compare import beside_public
+from ..figures.figure import Figure, Reports
 from ..figures.power import Difference, ShareDifference, in_a_cell
 from ..figures.precision import HOLDERS, Precision
 from ..figures.selection import selection_factor
@@ -43,46 +39,26 @@ get as precise as planned in nine of ten collections; chosen."""
 
 
 @dataclass(frozen=True, eq=False)
-class Clipped:
-    """Numbers that are reported around centres: what makes the clipped mean ``of_all`` holders that
-    of their labels, differences of all as they show, and a ``variance`` of clipped labels if they
-    are like the public records. The spreads ``held`` have them as far from centres as public ones
-    from a model that did not see them."""
+class ExpectedCounts(QuestionCounts):
+    """The counts that n reports are ``expected`` to give, ``(cells, slots)``, of which ``unfit`` by
+    chance have no record that fits."""
 
-    of_all: Unclipping
-    hiding: AgainstPublic
-    clip: Clipping
-    variance: float
+    expected: Floats = field(kw_only=True)
+    unfit: float = field(default=0.0, kw_only=True)
 
+    @cached_property
+    def counts(self) -> Floats:
+        return self.expected
 
-@dataclass(frozen=True, eq=False)
-class _Figures:
-    """The figures of a label: ``units`` are what counts stand for in each, ``of_label`` what slots
-    of the label alone do, of which ``means`` are the shares, and ``spread`` one holder's variance.
+    @cached_property
+    def misfits(self) -> Estimate:
+        variance = self.mechanism.misfit_variance(self.n, 0.0) + (self.step / 2.0) ** 2
+        return Estimate(self.unfit, variance, self.factor)
 
-    Cells have the shares ``q``, and ``span`` is all that is possible.
-    """
-
-    q: Floats
-    units: Sequence[Floats]
-    of_label: Floats
-    means: Floats
-    spread: Floats
-    span: float
-
-    @property
-    def between(self) -> Floats:
-        """One holder's variance in each figure, the most that there can be with ``means``."""
-        return np.asarray(self.of_label**2 @ self.means - (self.of_label @ self.means) ** 2)
-
-    def noise_when_moved(self, noises: Sequence[Noise]) -> Floats:
-        """The noise of figures that noise itself moves as in one of ten collections, if more."""
-        span = np.ptp(self.of_label, axis=1)
-        noise = np.array([at(s) for at, s in zip(noises, self.between, strict=True)])
-        nearer_end = (1.0 - np.sqrt(np.maximum(1.0 - 4.0 * self.between / span**2, 0.0))) / 2.0
-        t = np.minimum(nearer_end + NEARER * np.sqrt(noise) / span, 0.5)
-        moved = span**2 * t * (1.0 - t)
-        return np.array([at(s) for at, s in zip(noises, moved, strict=True)])
+    @cached_property
+    def stratum_mass(self) -> Floats:
+        of = self.mechanism.stratum_of_cell, self.counts.sum(axis=1), self.mechanism.stratum_count
+        return np.asarray(np.bincount(*of) / self.counts.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +87,9 @@ class Collection:
         return asked.index("label")
 
     @cached_property
-    def alone(self) -> int | None:
-        """The question that asks some holders for the label alone, beside one about the cell."""
-        task = self.task
-        in_parts = len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1
-        return 1 if in_parts else None
+    def kind(self) -> ClassLabel | NumberLabel:
+        """The label, as figures have it."""
+        return kind_of(self.task.label)
 
     @cached_property
     def tree(self) -> Partition:
@@ -134,19 +108,37 @@ class Collection:
         return points / points.sum(), means
 
     @cached_property
-    def clipped(self) -> Clipped | None:
-        """The effect of clipping; None if numbers are not reported around centres."""
-        public, (mass, means) = self.public, self.cells
+    def unasked(self) -> QuestionCounts:
+        """The question about the cell, before the first report."""
         sums = np.zeros(self.task.mechanisms[self.place].sum_size, dtype=np.int64)
-        asked = QuestionCounts.of(self.task, self.place, sums, 0)
-        clip = Clipping.of(public, asked)
-        if clip is None:
-            return None
-        squared = float((clip.u**2).mean())
+        return self.kind.scaled(QuestionCounts.of(self.task, self.place, sums, 0))
+
+    @cached_property
+    def shares(self) -> tuple[Floats, Floats]:
+        """Shares of the holders in each cell and slot, ``(cells, slots)``, and in each slot."""
+        mass, means = self.cells
+        if isinstance(self.kind, ClassLabel):
+            shares = mass[:, None] * means / means.sum(axis=1, keepdims=True)
+            return shares, shares.sum(axis=0)
+        low, width = self.kind.scale_of(self.unasked)
+        t = np.clip((means[:, 0] - low) / width, 0.0, 1.0)
+        above = (float(mass @ (low + width * t)) - self.kind.bounds[0]) / self.kind.span
+        return mass[:, None] * np.stack([1.0 - t, t], axis=1), np.array([1.0 - above, above])
+
+    @cached_property
+    def clip(self) -> Clipping | None:
+        """All that clipping hides; None if numbers are not reported around centres."""
+        return Clipping.of(self.public, self.unasked)
+
+    @cached_property
+    def held(self) -> list[AtSpread]:
+        """The spreads of holders' numbers that are as far from centres as those of public records
+        from a model that did not see them."""
+        if self.clip is None:
+            return []
+        squared = float((self.clip.u**2).mean())
         further = sqrt(max(float(self.residuals.var()) / squared, 1.0)) if squared else 1.0
-        hiding = clip.against(clip.public_mean, clip.further(further))
-        reported = NumberLabel(clip.scale.label).as_reported(public, asked)
-        return Clipped(clip.at(means[:, 0]).of(mass), hiding, clip, float(reported.var()))
+        return self.clip.further(further)
 
     @cached_property
     def selection(self) -> float:
@@ -154,92 +146,72 @@ class Collection:
         return selection_factor(self.task.label, self.public, self.tree)
 
     @cached_property
-    def figures(self) -> _Figures:
-        """The figures of the label, as the population has them."""
-        mass, q = self.cells
-        label, public = self.task.label, self.public
-        if isinstance(label, Classes):
-            q = q / q.sum(axis=1, keepdims=True)
-            slots, means = np.eye(label.slots), mass @ q
-            units = [np.broadcast_to(row, q.shape) for row in slots]
-            return _Figures(q, units, slots, means, means * (1.0 - means), 1.0)
-        scale = self.task.label_scales[self.place] or LabelScale.of(label, len(mass))
-        t, low = scale.to_unit(np.arange(len(mass)), q[:, 0]), np.broadcast_to(scale.low, len(mass))
-        above = float(mass @ (low + scale.width * t) - label.low) / label.span
-        mean, clipped = float(public.y.mean()), self.clipped
-        variance = float(public.y.var()) if clipped is None else clipped.variance
-        return _Figures(
-            np.stack([1.0 - t, t], axis=1),
-            [np.stack([low, low + scale.width], axis=1) - mean],
-            np.array([[label.low, label.high]]) - mean,
-            np.array([1.0 - above, above]),
-            np.array([variance]),
-            label.span,
-        )
-
-    @cached_property
     def here(self) -> "Detection":
         """The detectable differences with the planned reports."""
         return self.after(self.holders)
 
+    def expected(self, reports: float) -> Reports:
+        """The counts that so many reports are expected to give."""
+        of_cells, of_all = self.shares
+        alone, task = None, self.task
+        if len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1:
+            asked = self._expected(1, reports, of_all[None])
+            unfit = FEWER * sqrt(asked.mechanism.misfit_variance(asked.n, 0.0))
+            alone = replace(asked, unfit=min(unfit, asked.n - 1.0))
+        about = self._expected(self.place, reports, of_cells)
+        return Reports(self.kind, self.kind.scaled(about), alone)
+
+    def _expected(self, place: int, reports: float, shares: Floats) -> ExpectedCounts:
+        n = reports * self.task.asked_share(place)
+        planned = float(self.holders) if self.looks == "many" else None
+        none = np.zeros(self.task.mechanisms[place].sum_size, dtype=np.int64)
+        of = QuestionCounts.of(self.task, place, none, ceil(n), planned)
+        return ExpectedCounts(**vars(of), expected=n * shares)
+
     def after(self, reports: float) -> "Detection":
         """The detectable differences after so many reports."""
-        task, label, of, clipped = self.task, self.task.label, self.figures, self.clipped
-        mechanism, (mass, _) = task.mechanisms[self.place], self.cells
-        n, rounded = reports * task.asked_share(self.place), isinstance(label, Range)
-        counts = n * mass[:, None] * of.q
-        noise = _noise(mechanism, of.units, n, counts, rounded=rounded)
-        precision = Precision(float(noise.max()) * reports, of.span)
-        if clipped is not None:
-            away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
-            room = clipped.of_all.radius - abs(away)
-            precision = replace(precision, hidden=Hidden(clipped.of_all, room))
-        noises: list[Noise] = [partial(np.full_like, fill_value=each) for each in noise]
-        if self.alone is not None:
-            part = task.asked_share(self.alone)
-            v_a = _noise_alone(task.mechanisms[self.alone], of, part * reports, rounded=rounded)
-            noises = [noise_of_both(*both, part, reports) for both in zip(v_a, noise, strict=True)]
-            noise = of.noise_when_moved(noises)
-            if precision.hidden is None:
-                precision = Precision(float(noise.max()) * reports, of.span)
-            else:
-                of_alone = float(v_a[0]) * reports, float(of.between[0]), part
-                precision = replace(precision, hidden=replace(precision.hidden, alone=of_alone))
-        planned = self.holders if self.looks == "many" else None
-        progress = None if planned is None else reports / planned
-        reported = noise + of.spread / reports
-        worst, public = int(reported.argmax()), self.public
-        scale, each = task.label_scales[self.place], public.odds_ratio * self.records / len(public)
-        overall: Difference | ShareDifference
-        if isinstance(label, Range):
-            scale = scale or LabelScale.of(label, self.tree.cells)
-            largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
-            sampled = float(of.spread[0] / self.records)
-            variances = float(reported[0]), sampled
-            hiding = None if clipped is None else clipped.hiding
-            overall = Difference(variances, 1, largest, of_both(progress), hiding)
-        else:
-            hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
-            by_share, tests = of_shares(noises[worst]), kind_of(label).tests
-            hit = float(hits[worst])
-            overall = ShareDifference(hit, self.records, by_share, reports, tests, progress)
+        of, kind, clip = self.expected(reports), self.kind, self.clip
+        each = self.public.odds_ratio * self.records / len(self.public)
+        figures, known = beside_public(self.public, of, clip, self.held, each)
+        worst = max(range(len(figures)), key=lambda place: float(figures[place].sampled))
+        overall = known[worst].to_detect(figures[worst], kind.tests)
+        variance, hidden = max(map(_when_moved, figures)), None
+        if clip is not None:
+            variance, hidden = self._hidden(clip, of, reports, float(figures[0].value))
+        precision = Precision(variance * reports, kind.span, hidden)
+        asked = of.question
 
         def in_cell() -> Difference | ShareDifference:
+            public = public_counts(self.task.label, self.public, self.tree, asked.scale)
             return in_a_cell(
-                kind_of(label),
-                mechanism.slot_covariance(ceil(n), counts),
-                n * mass,
-                each * public_counts(label, public, self.tree, scale),
+                kind,
+                asked.noise,
+                asked.plausible.sum(axis=1),
+                each * public,
                 self.selection,
-                scale,
-                progress,
-                None
-                if clipped is None
-                else partial(clipped.clip.against, held=clipped.hiding.held),
+                asked.scale,
+                asked.progress,
+                None if clip is None else partial(clip.against, held=self.held),
             )
 
-        half_width = precision.half_width(reports, factor_at(progress))
+        planned = float(self.holders) if self.looks == "many" else None
+        half_width = precision.half_width(reports, factor_at(asked.progress))
         return Detection(overall, in_cell, half_width, precision, planned)
+
+    def _hidden(
+        self, clip: Clipping, of: Reports, reports: float, mean: float
+    ) -> tuple[float, Hidden]:
+        """The variance of the clipped mean, and the part of its interval that stays."""
+        mass, means = self.cells
+        unclipping = clip.at(means[:, 0]).of(mass)
+        (clipped,) = replace(of, alone=None).overall()
+        room = unclipping.radius - abs(float(clipped.value) - unclipping.middle)
+        hidden, (low, high) = Hidden(unclipping, room), self.kind.bounds
+        if of.alone is not None:
+            noise = of.alone.mean(self.kind.ends - float(clipped.value)).variance * reports
+            one = (high - mean) * (mean - low)
+            hidden = replace(hidden, alone=(noise, one, self.task.asked_share(1)))
+        return float(clipped.variance), hidden
 
     def fewest(self, enough: Callable[["Detection"], bool]) -> int | None:
         """The fewest reports, in two digits, that are ``enough``; None where no number is."""
@@ -280,28 +252,10 @@ class Detection:
         return self.precision.reports(half_width, self.planned)
 
 
-def _noise(
-    mechanism: Mechanism,
-    units: Sequence[Floats] | Floats,
-    n: float,
-    counts: Floats,
-    *,
-    rounded: bool,
-) -> Floats:
-    """The variances of means of ``units`` by the mechanism's noise, and by rounding numbers."""
-    noise = np.array([mechanism.linear_variance(unit, ceil(n), counts) for unit in units])
-    if rounded:
-        noise += [rounding_variance(mechanism, unit, counts) for unit in units]
-    return noise / n**2
-
-
-def _noise_alone(asked: Mechanism, of: _Figures, answers: float, *, rounded: bool) -> Floats:
-    """The variances of figures by the question about the label alone, about as large as those of
-    ``joint.joined`` get."""
-    counts = answers * of.means
-    centres = [without_misfits(asked, weights, answers, counts) for weights in of.of_label]
-    about = of.of_label - np.array(centres)[:, None]
-    misfits = asked.misfit_variance(ceil(answers), 0.0)
-    noise = _noise(asked, about[:, None], answers, counts[None], rounded=rounded)
-    noise += (about @ of.means) ** 2 * misfits / answers**2
-    return np.asarray(noise * (answers / max(answers - FEWER * sqrt(misfits), 1.0)) ** 2)
+def _when_moved(figure: Figure) -> float:
+    """The variance of a figure that noise itself moves as in one of ten collections, if more."""
+    if figure.noise is None:
+        return float(figure.variance)
+    nearer_end = min(float(figure.value), 1.0 - float(figure.value))
+    t = min(nearer_end + NEARER * sqrt(float(figure.variance)), 0.5)
+    return float(figure.noise(np.asarray(t * (1.0 - t))))

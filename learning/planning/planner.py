@@ -313,7 +313,7 @@ class Planner:
             ),
             span=unit,
             telling_after=here.reports(TELLING * unit),
-            around_centres=collection.clipped is not None,
+            around_centres=collection.clip is not None,
             question=label.prompt or "",
             label_unit="" if isinstance(label, Classes) else label.unit or "",
             gains={name: gain for name, (gain, _) in gains.items()},
