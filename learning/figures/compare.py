@@ -224,7 +224,7 @@ def beside_public(
     clip: Clipping | None = None,
     held: Sequence[AtSpread] = (),
     records: Floats | float = 1.0,
-) -> tuple[list[Figure], list[PublicShare] | list[Figure]]:
+) -> tuple[list[Figure], Sequence[PublicShare | Figure]]:
     """Each class's share, or the mean label, and the public records' own.
 
     A public row stands for so many ``records``, in each class if they differ. Of numbers that are
