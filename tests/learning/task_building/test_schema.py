@@ -1,16 +1,16 @@
 """What a task publishes about features and label, read off public data or declared."""
 
 import pickle
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from privet.learning.task_building.categorical import TooVaried
-from privet.learning.task_building.schema import infer_features, infer_label
+from privet.learning.task_building.schema import INFER, infer_features, infer_label
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.features import Categorical, Classes, Feature, Kind, Numeric
 from privet.protocol.values import ColumnValues
 
 YES_NO = np.array([0.0, 1.0, 1.0, 0.0])
@@ -175,3 +175,9 @@ def test_a_refusal_leaves_a_worker_process() -> None:
     raised = TooVaried("id", "The column 'id' has 50 different texts.")
     again = pickle.loads(pickle.dumps(raised))
     assert (type(again), again.column, again.detail) == (TooVaried, "id", raised.detail)
+
+
+def test_every_kind_of_feature_is_read_and_inferred() -> None:
+    """The registry's names are those of its classes, and public data can become each."""
+    kinds = {each.model_fields["kind"].default for each in get_args(get_args(Feature)[0])}
+    assert kinds == set(get_args(Kind)) == set(INFER)
