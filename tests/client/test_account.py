@@ -121,8 +121,8 @@ def halves() -> list[Task]:
 
 @keeps(
     "privacy: equal trees of disclosed splits sort alike",
-    in_="client/disclosures.py",
-    instead_of="if 0.0 < threshold <= 1.0:",
+    in_="protocol/features/categorical.py",
+    instead_of="if self.splits(threshold):",
     plant="if True:",
 )
 async def test_thresholds_beyond_a_category_are_other_splits() -> None:
