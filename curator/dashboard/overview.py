@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
-from privet.learning.core.amounts import about, amount, tells_nothing, thousands
+from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.picture import cells_untold
@@ -234,42 +234,6 @@ def _at_relay(relay: RelayView, collecting: bool) -> str:
         for reason, count in relay.lost.items()
     ]
     return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
-
-
-def is_reached(needed: int | None, reports: int, wanted: float) -> bool:
-    """True if the half width of ``reports`` is the target, in its digits (at least two), or less.
-
-    By the ``needed`` ones, as half widths fall with the square root of reports.
-    """
-    if not reports or needed is None:
-        return False
-    digits = max(2, len(f"{wanted:g}".replace(".", "").lstrip("0")))
-    return float(f"{wanted * (needed / reports) ** 0.5:.{digits}g}") <= wanted
-
-
-def precision(
-    label: Label, needed: int | None, reports: int, wanted: float, reached: float = 0.0
-) -> str:
-    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
-
-    ``reached`` is the planned target, if that is reached; ``needed`` is None if no number is
-    enough.
-    """
-    if isinstance(label, Classes):
-        what, to = "every share", f"± {wanted:g} points"
-    else:
-        half, unit = wanted / 100.0 * label.span, f" {label.unit}" * bool(label.unit)
-        what = f"the mean {label.name}"
-        to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
-    if is_reached(needed, reports, wanted):
-        return f"{what[0].upper()}{what[1:]} is known to {to}."
-    first, more = "", " more" if reports else ""
-    if reached:
-        unit = "points" if isinstance(label, Classes) else "% of the range"
-        first, more = f"± {reached:g} {unit} is reached. ", " more"
-    if needed is None:
-        return f"{first}It takes more answers than there can be to give {what} to {to}."
-    return f"{first}About {about(needed - reports)}{more} answers would give {what} to {to}."
 
 
 def next_step(

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
-from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
-from privet.learning.figures.results import Comparison, Line
-from privet.learning.figures.sentences import figures_to_state
-from privet.protocol.features import Classes, Label
+from privet.learning.figures.results import Line
+from privet.learning.figures.sentences import in_short, latest_wave
+from privet.protocol.features import Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
@@ -133,7 +132,7 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
             counts = (of_wave.reports, of_wave.models, of_wave.to_fit, of_wave.honest)
         row = WaveRow(number, wave.id, *ends, phase, *counts)
         if standing is None and there is not None:
-            row = replace(row, known=known_of(task.label, there.overall or ()))
+            row = replace(row, known=in_short(task.label, there.overall or ()))
         rows.append(row)
     found = None if standing is None else standing.over_time
     ways, places = _ways(task, standing), _places(rows)
@@ -146,7 +145,7 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
         task.lifetime,
         tuple(rows),
         None if task.wave is None else task.wave + 1,
-        None if found is None else latest_of(task.label, found.lines),
+        None if found is None else latest_wave(task.label, found.lines),
         None if found is None else found.sentence,
         charts_of(task.label, lines, places, ways, in_cells),
         tuple((ways[each.cell], each.sentence) for each in changes),
@@ -198,33 +197,6 @@ def _ways(task: Task, standing: PanelStanding | None) -> dict[int | None, Sequen
     }
 
 
-def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
-    """The figures of the latest wave that are worth a sentence; None without any."""
-    stated, is_share = lines[kind_of(label).independent], isinstance(label, Classes)
-    if not stated:
-        return None
-    latest = [line.figures[-1] for line in stated]
-    if all(tells_nothing(of.low, of.high, *label.bounds) for of in latest):
-        return f"Wave {latest[0].wave} tells nothing yet."
-    said = [figure(of.value, of.low, of.high, is_share=is_share) for of in latest]
-    wave, names = latest[0].wave, [line.name for line in stated]
-    if len(said) > 1:
-        shares = ", ".join(f"{name} {share}" for name, share in zip(names, said, strict=True))
-        return f"In wave {wave} the shares are: {shares}."
-    what = f"the share of {names[0]}" if is_share else f"the mean {names[0]}"
-    return f"In wave {wave} {what} is {said[0]}."
-
-
-def known_of(label: Label, overall: Sequence[Comparison]) -> str | None:
-    """The figures of a wave, in a few words; None without any that tells something."""
-    stated, is_share = figures_to_state(label, overall), isinstance(label, Classes)
-    if all(tells_nothing(of.low, of.high, *label.bounds) for of in stated):
-        return None
-    return ", ".join(
-        f"{of.name} {figure(of.reported, of.low, of.high, is_share=is_share)}" for of in stated
-    )
-
-
 def _places(rows: Sequence[WaveRow]) -> dict[int, float]:
     """The middle of each wave on the axis of time, in percent."""
     first, last = rows[0].opens, rows[-1].closes
@@ -247,12 +219,11 @@ def charts_of(
     if not lines:
         return ()
     figures = [figure for line in (*lines, *others) for figure in line.figures]
-    is_share = isinstance(label, Classes)
-    low = 0.0 if is_share else min(each.low for each in figures)
+    kind = kind_of(label)
+    low = 0.0 if kind.is_share else min(each.low for each in figures)
     high = max(each.high for each in figures)
-    ticks = _ticks(low, high, 0.01 if is_share else 1e-9)  # percent are whole numbers
+    ticks = _ticks(low, high, 0.01 if kind.is_share else 1e-9)  # percent are whole numbers
     bottom, top = ticks[0], ticks[-1]
-    said = percent if is_share else amount
     scale = 100.0 / (top - bottom)
 
     def height(value: float) -> float:
@@ -267,12 +238,12 @@ def charts_of(
                 height(each.value),
                 height(each.low),
                 height(each.high),
-                figure(each.value, each.low, each.high, is_share=is_share),
+                kind.stated(each.value, each.low, each.high),
             )
             for each in line.figures
         )
-        marks = tuple((height(tick), said(tick)) for tick in reversed(ticks))
-        title = f"{'Share of' if is_share else 'Mean'} {line.name}"
+        marks = tuple((height(tick), kind.text(tick)) for tick in reversed(ticks))
+        title = f"{'Share of' if kind.is_share else 'Mean'} {line.name}"
         charts.append(LineChart(title, ways[line.cell], points, marks))
     return tuple(charts)
 

@@ -14,6 +14,8 @@ from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     asked,
     figures_to_state,
+    is_reached,
+    precision_in_words,
     still_missing,
     tells_little,
     too_few,
@@ -45,9 +47,7 @@ from .overview import (
     findings_in_cells,
     findings_of,
     insight_of,
-    is_reached,
     next_step,
-    precision,
 )
 from .pages import BrowserRoute, PageRoute, as_question, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
@@ -163,7 +163,7 @@ def collection(
             goal = needed_for(snapshot, insight)
             if goal is not None:
                 enough = goal(half_width(task, precise))
-                needed = precision(task.label, enough, status.reports, precise, reached)
+                needed = precision_in_words(task.label, enough, status.reports, precise, reached)
         overall = snapshot.shares if insight is None else insight.overall
         impossible = snapshot.impossible
         if status.reports and not impossible:

@@ -23,7 +23,7 @@ from ..core.amounts import (
 from ..core.counts import Interval
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from .power import POWER
-from .results import CellDifference, Comparison, WaveChange, Yardsticks
+from .results import CellDifference, Comparison, Line, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
 
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
@@ -162,6 +162,41 @@ def would_tell(label: Label, more: int | None, where: str = "every figure") -> s
 def still_missing(needed: int | None, reports: int) -> int | None:
     """The reports that are needed beyond the ``reports`` so far; None if no number is enough."""
     return None if needed is None else max(needed - reports, 0)
+
+
+def is_reached(needed: int | None, reports: int, wanted: float) -> bool:
+    """True if the half width of ``reports`` is the target, in its digits (at least two), or less.
+
+    By the ``needed`` ones, as half widths fall with the square root of reports.
+    """
+    if not reports or needed is None:
+        return False
+    digits = max(2, len(f"{wanted:g}".replace(".", "").lstrip("0")))
+    return float(f"{wanted * (needed / reports) ** 0.5:.{digits}g}") <= wanted
+
+
+def precision_in_words(
+    label: Label, needed: int | None, reports: int, wanted: float, reached: float = 0.0
+) -> str:
+    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
+
+    ``reached`` is the planned target, if that is reached; ``needed`` is None if no number is
+    enough.
+    """
+    kind, what = kind_of(label), "every share"
+    to = f"± {wanted:g} {kind.unit}"
+    if not kind.is_share:
+        half, unit = wanted / 100.0 * kind.span, f" {kind.measure}" * bool(kind.measure)
+        what = f"the mean {label.name}"
+        to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
+    if is_reached(needed, reports, wanted):
+        return f"{what[0].upper()}{what[1:]} is known to {to}."
+    first, more = "", " more" if reports else ""
+    if reached:
+        first, more = f"± {reached:g} {kind.unit} is reached. ", " more"
+    if needed is None:
+        return f"{first}It takes more answers than there can be to give {what} to {to}."
+    return f"{first}About {about(needed - reports)}{more} answers would give {what} to {to}."
 
 
 def which_is_better(
@@ -461,6 +496,31 @@ def over_waves(
         one = "1 cell has" if cells == 1 else f"{cells} cells have"
         said.append(f"{one} changed since then beyond chance.")
     return " ".join(said)
+
+
+def in_short(label: Label, overall: Sequence[Comparison]) -> str | None:
+    """The figures of a wave, in a few words; None without any that tells something."""
+    kind, stated = kind_of(label), figures_to_state(label, overall)
+    if all(tells_nothing(of.low, of.high, *kind.bounds) for of in stated):
+        return None
+    return ", ".join(f"{of.name} {kind.stated(of.reported, of.low, of.high)}" for of in stated)
+
+
+def latest_wave(label: Label, lines: Sequence[Line]) -> str | None:
+    """A sentence on the figures of the latest wave; None without any."""
+    kind = kind_of(label)
+    latest = {line.name: line.figures[-1] for line in lines[kind.independent]}
+    if not latest:
+        return None
+    wave = next(iter(latest.values())).wave
+    if all(tells_nothing(of.low, of.high, *kind.bounds) for of in latest.values()):
+        return f"Wave {wave} tells nothing yet."
+    said = {name: kind.stated(of.value, of.low, of.high) for name, of in latest.items()}
+    if len(said) > 1:
+        shares = ", ".join(f"{name} {share}" for name, share in said.items())
+        return f"In wave {wave} the shares are: {shares}."
+    ((name, only),) = said.items()
+    return f"In wave {wave} the {'share of' if kind.is_share else 'mean'} {name} is {only}."
 
 
 def change_in_words(

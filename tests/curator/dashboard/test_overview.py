@@ -18,7 +18,6 @@ from privet.curator.dashboard.overview import (
     chart_of,
     findings_of,
     next_step,
-    precision,
 )
 from privet.curator.dashboard.pages import STATIC, templates
 from privet.curator.dashboard.poster import TEXTS, texts_for
@@ -31,7 +30,7 @@ from privet.curator.operations import relays
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
 from privet.learning.figures.results import Comparison
-from privet.learning.figures.sentences import finding
+from privet.learning.figures.sentences import finding, precision_in_words
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import make_report
@@ -402,24 +401,26 @@ def test_a_figure_that_may_be_anything_has_no_dot() -> None:
 def test_the_target_says_of_what() -> None:
     """And, where the plan's is reached, that it is."""
     classes, number = Classes(name="y", classes=("no", "yes")), Range(name="z", low=0.0, high=2.0)
-    said = precision(classes, 150_499 + 9, 9, 2.0).replace("\u202f", " ")
+    said = precision_in_words(classes, 150_499 + 9, 9, 2.0).replace("\u202f", " ")
     assert said == ("About 150 000 more answers would give every share to ± 2 points.")
-    assert precision(classes, 9, 9, 2.0) == ("Every share is known to ± 2 points.")
-    assert precision(classes, 19, 0, 2.0).startswith("About 19 answers would give every share")
-    assert precision(classes, 19, 9, 2.0, reached=5.0).startswith(
+    assert precision_in_words(classes, 9, 9, 2.0) == ("Every share is known to ± 2 points.")
+    assert precision_in_words(classes, 19, 0, 2.0).startswith(
+        "About 19 answers would give every share"
+    )
+    assert precision_in_words(classes, 19, 9, 2.0, reached=5.0).startswith(
         "± 5 points is reached. About 10 more answers would give every share"
     )
-    assert precision(number, None, 9, 5.0).startswith(
+    assert precision_in_words(number, None, 9, 5.0).startswith(
         "It takes more answers than there can be to give the mean z to ± 0.1, which"
     )
-    assert precision(classes, 5_038, 5_000, 10.0) == "Every share is known to ± 10 points."
-    assert "known to" in precision(classes, 5_500, 5_000, 10.0), "± 10.49 has two digits"
-    assert precision(classes, 5_600, 5_000, 10.0).startswith("About 600 more"), "± 10.6"
-    assert precision(classes, 5_020, 5_000, 10.01).startswith("About 20 more"), "± 10.03"
+    assert precision_in_words(classes, 5_038, 5_000, 10.0) == "Every share is known to ± 10 points."
+    assert "known to" in precision_in_words(classes, 5_500, 5_000, 10.0), "± 10.49 has two digits"
+    assert precision_in_words(classes, 5_600, 5_000, 10.0).startswith("About 600 more"), "± 10.6"
+    assert precision_in_words(classes, 5_020, 5_000, 10.01).startswith("About 20 more"), "± 10.03"
     metres = number.model_copy(update={"unit": "m"})
     said = "the mean z to ± 0.1{}, which is 5 % of its range."
-    assert precision(number, 10, 9, 5.0).endswith(said.format(""))
-    assert precision(metres, 10, 9, 5.0).endswith(said.format(" m"))
+    assert precision_in_words(number, 10, 9, 5.0).endswith(said.format(""))
+    assert precision_in_words(metres, 10, 9, 5.0).endswith(said.format(" m"))
 
 
 def answer_all(app: CuratorApp, task_id: str, clock: ManualClock, people: int) -> Task:
