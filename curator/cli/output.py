@@ -37,7 +37,7 @@ def err() -> Console:
 
 
 PRINTERS: dict[Any, Callable[[Any], None]] = {}
-"""What prints a result for people, by its type."""
+"""The printer of a result for people, by its type."""
 
 
 def prints(kind: Any) -> Callable[[Callable[[R], None]], Callable[[R], None]]:

@@ -68,7 +68,7 @@ class RelayHoldings:
     none."""
 
     def figures(self, counted: int) -> tuple[float, ...]:
-        """What the gauges of ``metrics.HELD`` say, in their order; ``counted`` are the task's."""
+        """The values of the gauges of ``metrics.HELD`` in order; ``counted`` are the task's."""
         return (self.holdings.reports, self.since or 0, self.holdings.lost_reports, counted)
 
 

@@ -60,7 +60,7 @@ Pool = Literal["workers", "predictors", "exporters"]
 
 
 class Open(StrEnum):
-    """Who may call, where not everybody needs a token; drafts are there for readers only."""
+    """The callers, where not everybody needs a token; drafts are there for readers only."""
 
     ANYONE = "anyone"
     TASKS = "anyone, readers see more"
@@ -170,7 +170,7 @@ class Operation:
 
 
 class Declared(TypedDict, total=False):
-    """What an operation may declare, see ``Operation``."""
+    """The fields that an operation may declare, see ``Operation``."""
 
     audit: str
     refuses: tuple[type[PrivetError], ...]

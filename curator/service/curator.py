@@ -21,7 +21,7 @@ from ..workers import Workers
 from .model_cache import ModelCache
 
 COUNTS = "counts of the reports so far"
-"""What readers alone see, in words for an error."""
+"""The results that only readers see, in words for an error."""
 STEPS_KEY = "steps_key"
 """Name of the fact that holds the key for drawing when strangers see a step."""
 SESSION_KEY = "session_key"

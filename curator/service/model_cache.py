@@ -57,7 +57,7 @@ def report_sources(
 
 
 def chosen(models: Sequence[ModelInfo], number: int | None = None) -> ModelInfo:
-    """Of a task's models the one of this number, by default the one that serves.
+    """The model of this number among a task's, by default the one that serves.
 
     The latest if none is named so. Raises ``ModelNotFound``.
     """

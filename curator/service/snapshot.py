@@ -230,7 +230,7 @@ class Snapshot:
         return is_read and stored.phase(self.now).has_ended
 
     def _ended(self, tasks: Iterable[KeptTask] = ()) -> Iterator[tuple[str, int, int]]:
-        """Of each task that has ended and has a model: its id, the model that serves, reports."""
+        """The id, serving model and reports of each task that has ended and has a model."""
         for each in tasks or (self.kept.task, *self.kept.waves.values()):
             if each.models and self._has_ended(each.stored):
                 yield each.stored.head.id, chosen(each.models).number, each.status.reports

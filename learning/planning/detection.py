@@ -1,4 +1,4 @@
-"""What a collection shows: the figures of the counts that its reports are expected to give.
+"""A planned collection: the figures of the counts that its reports are expected to give.
 
 Holders' masses and labels are those of a public model. Of these expected counts a figure's
 interval, and the least difference from the public records as they are, are those of ``figures``, as

@@ -193,7 +193,7 @@ class Planner:
 
     @property
     def residuals(self) -> Floats:
-        """What public models of other rows miss of each public label that is a number."""
+        """The errors of public models of other rows, for each public label that is a number."""
         return np.asarray(self.fair.public.y - self.out_of_fold[:, 0])
 
     def expected(self) -> Mean:

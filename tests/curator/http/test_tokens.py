@@ -72,7 +72,7 @@ async def test_a_token_of_too_small_a_scope_is_no_guess(
 )
 @keeps(
     "threat-model: a fitter may not do what takes an admin",
-    in_="curator/access/tokens.py",
+    in_="admin/results.py",
     instead_of="(self, needed) == (Scope.FITTER, Scope.READER)",
     plant="self is Scope.FITTER",
 )
