@@ -16,7 +16,6 @@ import numpy as np
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label
-from privet.protocol.partition import Partition
 
 from .core.amounts import thousands
 from .core.counts import QuestionCounts, facts_about, without_label_question
@@ -91,8 +90,6 @@ class Fitting:
     earlier: Sequence[Sequence[QuestionCounts]] = ()
     _kept: dict[tuple[object, ...], Floats] = field(default_factory=dict, init=False, repr=False)
     """The last values without reports, by what is known of the questions without their counts."""
-    _selections: dict[Partition, float] = field(default_factory=dict, init=False, repr=False)
-    """The last ``selection_factor``, by its tree."""
 
     @classmethod
     def of(
@@ -166,16 +163,13 @@ class Fitting:
             facts["false reports"] = f"at least {thousands(false.least)} of {thousands(false.n)}"
             least, most = (np.full_like(model.low, end) for end in model.label.bounds)
             model = replace(model, low=least, high=most)
-        if (tree := model.partition) not in self._selections:
-            self._selections.clear()
-            self._selections[tree] = selection_factor(self.label, self.public, tree)
         return replace(
             model,
             estimator=self.estimator.name,
             parameters={name: _in_json(value) for name, value in self.parameters.items()},
             facts=facts,
             values_without_reports=self._values_without_reports(questions),
-            selection=self._selections[tree],
+            selection=selection_factor(self.label, self.public, model.partition),
         )
 
     def _values_without_reports(self, questions: Sequence[QuestionCounts]) -> Floats:

@@ -6,7 +6,8 @@ well, each function indented below its first caller, with its room where that ch
 A *room* is a top-level package or a package directly in one: ``learning``, ``curator/http``. A
 *move* is a pair of functions in different rooms of which one calls the other, directly or through a
 library, however often. Comprehensions and what dataclasses and pydantic generate do not count.
-Every call is made once before it is traced, which fills the caches.
+Every call is made once before it is traced, which fills the caches. Reports, fits and predictions
+are those of a task with the default grower and estimator.
 """
 
 import asyncio
@@ -156,10 +157,12 @@ async def _trace_calls(tracer: Tracer) -> dict[str, Calls]:
         created = await trace(
             "create", lambda: http.create(name=f"survey {next(numbers)}", grower="cart")
         )
-        task = await http.published(created.json()["id"])
+        await http.published(created.json()["id"])
+        default = await http.create(name="by default", grower="distilled")
+        task = await http.published(default.json()["id"])
         reports = [make_report(task, PERSON, os.urandom) for _ in range(1 + REPEATED)]
         await trace("POST", lambda: http.post_report(task, reports.pop()))
-        await trace("fit", lambda: http.fit(task.id, estimator="weighted"))
+        await trace("fit", lambda: http.fit(task.id))
         record = {name: value for name, value in PERSON.items() if name != task.label.name}
         address = f"/v1/tasks/{task.id}/predict"
         await trace("predict", lambda: http.post(address, json={"records": [record]}))

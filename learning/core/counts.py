@@ -245,6 +245,21 @@ class QuestionCounts:
         return self.mechanism.slot_covariance(self.n, self.plausible)
 
     @cached_property
+    def noise_between(self) -> float:
+        """c, where -c is the mean covariance of the noise of different cells' counts.
+
+        It is that of counts that add up to the reports but for misfits, and 0 between strata.
+        """
+        cells, slots = self.counts.shape
+        pairs = cells * (cells - 1) * slots**2
+        if self.n == 0 or pairs == 0 or self.mechanism.stratum_count > 1:
+            return 0.0
+        every = np.ones_like(self.counts)
+        of_total = self.mechanism.linear_variance(every, self.n, self.plausible)
+        of_mass = self.noise.sum(axis=2).sum(axis=1)
+        return max((float(of_mass.sum()) - of_total) / pairs, 0.0)
+
+    @cached_property
     def total_covariance(self) -> Floats:
         """Covariance of a cell's slots by noise and by sampling, ``(cells, slots, slots)``."""
         return self.noise + sampling_covariance(self.plausible)

@@ -33,9 +33,13 @@ somewhat too large, and where no member is better than the drift chance may lead
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
+
+from privet.protocol.partition import Partition
 
 from ..core.counts import Estimate, QuestionCounts
 from ..core.model import SlotEstimates
@@ -153,11 +157,9 @@ class LearnersTrial:
     def __init__(self, question: QuestionCounts, expected: Expected, knowledge: Knowledge) -> None:
         self.question, self.expected, self.knowledge = question, expected, knowledge
         tree = question.partition
-        at = locate(tree, knowledge.points)
-        size = np.bincount(at, minlength=tree.cells)
+        size, sums = _points_in(knowledge, tree)
         mass = question.plausible.sum(axis=1)
         self.cells = (size > 0) & (mass > 0.0)
-        sums = cell_sums(at, knowledge.points, tree.cells)
         self.X = sums[self.cells] / size[self.cells, None]
         self.mass = mass[self.cells]
         self.public, _ = knowledge.cell_means(tree)
@@ -271,6 +273,13 @@ class LearnersTrial:
         values = base_values + own * (drift.shares - slope * self.public)
         public = residual + pairs[0][0]
         return Learned(base, base_values, values, part, own, public)
+
+
+@lru_cache(maxsize=8)
+def _points_in(knowledge: Knowledge, tree: Partition) -> tuple[NDArray[np.int64], Floats]:
+    """The number of reference points in each cell, ``(cells,)``, and their sums."""
+    at = locate(tree, knowledge.points)
+    return np.bincount(at, minlength=tree.cells), cell_sums(at, knowledge.points, tree.cells)
 
 
 def overall(rows: Rows) -> Member:

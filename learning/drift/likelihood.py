@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from privet.protocol.label_scale import LabelScale
 
-from ..core.contrasts import contrast_variance, moments
+from ..core.contrasts import contrast_variance
 from ..core.counts import QuestionCounts, sampling_covariance
 from ..core.public_data import Floats
 from .prior import PER_THETA, Expected
@@ -138,13 +138,8 @@ def contrasts_of(
     known: "KnownMasses | None" = None,
 ) -> Contrasts:
     """Contrasts of reports with ``reference``, ``(cells, slots)``, at masses ``(cells,)``."""
-    (cells, slots), counts, n = reference.shape, question.counts, question.n
+    slots, counts, common = reference.shape[1], question.counts, question.noise_between
     noise = contrast_variance(question.noise, reference)
-    common, pairs = 0.0, cells * (cells - 1) * slots**2
-    if n > 0 and pairs > 0 and question.mechanism.stratum_count == 1:
-        of_total = question.mechanism.linear_variance(np.ones_like(counts), n, question.plausible)
-        _, _, of_mass = moments(question.noise)
-        common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
     size = question.holders * mass[:, None]
     sampling = size * np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
     a = 1.0 - slots * reference

@@ -22,6 +22,8 @@ values, which changes with them, a difference of the size that was to show 8 tim
 six of ten collections.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from privet.protocol.features import Label
@@ -39,6 +41,7 @@ MOST_ROWS = 2000
 on their number."""
 
 
+@lru_cache(maxsize=8)  # refits of a fit ask for one tree many times
 def selection_factor(label: Label, public: PublicData, partition: Partition) -> float:
     """Factor by which the variance of cells' public shares exceeds the binomial one, at least 1."""
     if partition.cells < 2 or len(public) < 2:

@@ -69,18 +69,11 @@ class Knowledge:
         return _scored(model, ArrayKey(X) if register is None else ArrayKey(X, register))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
-        """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
+        """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``, to be read.
 
-        A cell without points has its nearest ancestor's mean.
+        A cell without points has its nearest ancestor's mean. Made once for the refits of a fit.
         """
-        cells, size = locate(partition, self.points[self.training_rows :]), partition.cells
-        counts = np.bincount(cells, minlength=size).astype(np.float64)
-        sums = cell_sums(cells, self.scores[self.training_rows :], size)
-        points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
-        node = partition.leaves.copy()
-        while (empty := points_below[node] == 0.0).any():
-            node[empty] = partition.parent[node[empty]]
-        return np.asarray(sums_below[node] / points_below[node][:, None]), counts
+        return _cell_means(self, partition)
 
 
 def public_knowledge(
@@ -252,6 +245,20 @@ def _smoothed(
         smoothed = a * z[i] + b * (z[j] - z[k]) + c * z[j]
         drawn[:, column] = ordered[(ndtr(smoothed) * len(X)).astype(np.int64).clip(max=len(X) - 1)]
     return drawn
+
+
+@lru_cache(maxsize=8)
+def _cell_means(known: Knowledge, partition: Partition) -> tuple[Floats, Floats]:
+    cells, size = locate(partition, known.points[known.training_rows :]), partition.cells
+    counts = np.bincount(cells, minlength=size).astype(np.float64)
+    sums = cell_sums(cells, known.scores[known.training_rows :], size)
+    points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
+    node = partition.leaves.copy()
+    while (empty := points_below[node] == 0.0).any():
+        node[empty] = partition.parent[node[empty]]
+    means = sums_below[node] / points_below[node][:, None]
+    means.flags.writeable = counts.flags.writeable = False
+    return means, counts
 
 
 @lru_cache(maxsize=8)

@@ -80,11 +80,15 @@ def test_enriched_public_records_predict_as_well_as_holders_records_would() -> N
     "threat-model: no interval leans on a stated prevalence",
     in_="learning/methods.py",
     instead_of="""
-        if (tree := model.partition)""",
+        return replace(
+            model,
+            estimator""",
     plant="""
         if self.public.prevalence is not None:
             model = replace(model, low=np.minimum(model.low, self.public.prevalence))
-        if (tree := model.partition)""",
+        return replace(
+            model,
+            estimator""",
 )
 @pytest.mark.parametrize("planned", [None, 4000.0], ids=["once", "many"])
 def test_intervals_are_those_of_the_reports_whatever_is_stated(planned: float | None) -> None:
