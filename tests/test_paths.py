@@ -1,21 +1,13 @@
 """What there is to follow on the main paths does not grow unseen.
 
-Half of the moves of create, fit and predict (69, 90 and 31 before) were aimed at: prediction is
-nearly there, and the other two are not: what came since, panels, registers and checks of what a fit
-states, outweighs what went. What is left is mostly what the rooms are for. Of the 73 of a new task,
-15 make the task's own types from public records, with the checks that these run themselves; 12 are
-who may call and the layers around any call; 10 are fields of the answer; 9 are the checks of
-mechanisms and the grower's calls of what all growers share. Of the 76 of a fit without false
-reports 37 are an estimator's, or a finding's, questions to the counts and these to the mechanism
-and the tree; 8 are the layers around any call; 13 are of two findings that a fit states (reports
-that nobody honest can have sent, and a model's scores). Forests that are grown here, in half the
-time of scikit-learn's ``fit``, are a file, four functions and a move of a plan: scikit-learn's
-inner code is called from one file only. That a plan asks a finding for the least difference, and
-has no formula of its own, is 16 moves; that noise is that of the holders who differ, where some are
-asked for the label alone, is six functions and five moves, and that a cell's difference is the
-median cell's two functions. That a fit tries what one false report does, in place of a bound of
-each estimator's own, is two files, 14 functions and five moves of it. That trees of public models
-are checked where they are read is a file and five functions of a prediction.
+A fit is that of the default: 40 files, 170 functions and 60 moves of it are aimed at. Of its 253
+functions 51 are counts and what all models share, 35 mechanisms, 31 the layers around any call, 31
+what is read and written, 28 the default method, 17 the call and who may make it, and 17 what a fit
+states of its reports. Of its 110 moves 33 are questions of the method or of a statement to the
+counts, 23 those of counts and statements to the mechanism, and 27 the curator's. What refits of one
+fit have in common (cells' means, the selection factor, the noise between cells) is made once, and
+so is on no path but the first. A prediction is of a model that starts from the public one, with
+checks of its trees where they are read.
 """
 
 import pytest
@@ -23,11 +15,11 @@ import pytest
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=49, functions=280, moves=69),
-    "POST": Size(files=25, functions=90, moves=22),
-    "fit": Size(files=55, functions=206, moves=80),
-    "predict": Size(files=27, functions=101, moves=16),
-    "plan": Size(files=63, functions=410, moves=158),
+    "create": Size(files=58, functions=285, moves=82),
+    "POST": Size(files=26, functions=90, moves=23),
+    "fit": Size(files=66, functions=253, moves=110),
+    "predict": Size(files=33, functions=120, moves=27),
+    "plan": Size(files=72, functions=412, moves=177),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
