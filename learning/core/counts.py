@@ -257,7 +257,7 @@ class QuestionCounts:
         every = np.ones_like(self.counts)
         of_total = self.mechanism.linear_variance(every, self.n, self.plausible)
         of_mass = self.noise.sum(axis=2).sum(axis=1)
-        return max((float(of_mass.sum()) - float(of_total)) / pairs, 0.0)
+        return max(float(of_mass.sum() - of_total) / float(pairs), 0.0)
 
     @cached_property
     def total_covariance(self) -> Floats:
