@@ -53,9 +53,9 @@ from ..http.models import (
     records_of,
 )
 from ..http.requests import TheCurator, count_as_post, while_waited
+from ..operations.tasks import read_task
 from ..service import Change, fitting, panels, prediction, reading
 from ..service.snapshot import Snapshot
-from ..service.tasks import read_task
 from .overview import (
     Finding,
     OfCells,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
+from privet.admin.results import RelayReports, ReportBucket, TaskStatus
 from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
@@ -28,7 +29,6 @@ from privet.protocol.lifecycle import LOSSES, TaskState
 
 from ..datastore.models import SERVING
 from ..http.models import InsightView, ModelView
-from ..http.tasks import BucketView, RelayView, StatusView
 from ..service.snapshot import Snapshot
 from .pages import when
 from .visitor import Visitor
@@ -74,7 +74,7 @@ class Chart:
     """The first day, the one in the middle if there is one, and the last, as far as they differ."""
 
 
-def chart_of(buckets: Sequence[BucketView]) -> Chart | None:
+def chart_of(buckets: Sequence[ReportBucket]) -> Chart | None:
     """A bar for each day with reports, at its place in time; None before there are enough days."""
     days = (buckets[-1].starts - buckets[0].starts) // A_DAY + 1 if buckets else 0
     if days < FEWEST_DAYS:
@@ -207,7 +207,7 @@ class Elsewhere:
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, status: StatusView) -> "Elsewhere":
+    def of(cls, status: TaskStatus) -> "Elsewhere":
         relays, rejects = status.relays or [], status.rejects or {}
         reasons = [_at_relay(relay, bool(status.collecting)) for relay in relays]
         reasons += [
@@ -222,7 +222,7 @@ class Elsewhere:
         )
 
 
-def _at_relay(relay: RelayView, collecting: bool) -> str:
+def _at_relay(relay: RelayReports, collecting: bool) -> str:
     parts = []
     if relay.held:
         number = f"{'about ' if collecting else ''}{thousands(relay.held)}"
@@ -237,7 +237,7 @@ def _at_relay(relay: RelayView, collecting: bool) -> str:
 
 
 def next_step(
-    status: StatusView,
+    status: TaskStatus,
     visitor: Visitor,
     models: Sequence[ModelView] | None,
     *,
@@ -344,7 +344,7 @@ class Sample:
     def made_up(cls) -> "Sample":
         start, row = datetime(2030, 3, 4, tzinfo=UTC), SAMPLE_FIGURE
         buckets = [
-            BucketView(starts=start + A_DAY * place, reports=count, checksum="")
+            ReportBucket(starts=start + A_DAY * place, reports=count, checksum="")
             for place, count in enumerate(SAMPLE_DAYS)
         ]
         sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), 0)

@@ -24,7 +24,7 @@ from privet.learning.figures.sentences import (
 from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from privet.protocol.lifecycle import Move, Phase, TaskState
+from privet.protocol.lifecycle import Phase, TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number
 
@@ -32,10 +32,9 @@ from ..datastore.models import SERVING
 from ..datastore.tasks import ListedTask
 from ..http.models import InsightView, ModelView
 from ..http.requests import TheCurator, moment
-from ..http.tasks import MOST_INVITATIONS, StatusView
 from ..operations import relays
+from ..operations import tasks as cases
 from ..operations.relays import RelayRequest
-from ..service import tasks as cases
 from ..service.snapshot import Snapshot
 from .embedding import preview_address, snippet
 from .models import estimators_for
@@ -58,7 +57,7 @@ PER_PAGE = 50
 WANTED = (25.0, 20.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5)
 """Precisions that a page asks for by itself: points, or percent of a number's range."""
 MOST_WANTED = 100.0
-MOVES = (Move.OPEN, Move.CLOSE)
+MOVES = {"open": cases.open_task, "close": cases.close_task}
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 browsers = APIRouter(route_class=BrowserRoute, include_in_schema=False)
@@ -112,7 +111,7 @@ def list_tasks(
     deleted: str = "",
 ) -> Response:
     """The tasks, the latest first; ``deleted`` names one that was just deleted."""
-    listed = cases.list_tasks(curator, visitor)
+    listed = cases.listed_tasks(curator, visitor)
     people = cases.count_people(curator, visitor, listed)
     waves: dict[str, list[ListedTask]] = {each.head.id: [] for each in listed if each.head.waves}
     for each in listed:
@@ -147,7 +146,7 @@ def collection(
     """
     number, unusable = wanted_of(wanted)
     stored, task = snapshot.stored, snapshot.task
-    status, planned = StatusView.of(cases.standing_of(snapshot)), stored.settings.get("holders")
+    status, planned = cases.status_of(snapshot), stored.settings.get("holders")
     insight, needed, impossible, known, models = None, "", None, "", None
     overall: Sequence[Comparison] = ()
     more: int | None = 0
@@ -258,7 +257,7 @@ def _task_page(
     """The page of a task, with what was wrong with the form that deletes it."""
     code, curator = 422 if fault else 200, snapshot.curator
     if snapshot.listed.is_earlier:
-        status, head = StatusView.of(cases.standing_of(snapshot)), snapshot.listed.head
+        status, head = cases.status_of(snapshot), snapshot.listed.head
         return page(request, "earlier.html", code, task=head, status=status, fault=fault)
     task, relay = snapshot.task, relays.probe(curator)
     values = collection(snapshot, visitor, wanted, relay.address if relay else None)
@@ -316,7 +315,7 @@ def move_task(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheF
     asked = str(form.get("move"))
     if asked not in MOVES:
         raise InvalidRequest("A study can only be opened or closed here.")
-    cases.move_task(curator, visitor, task_id, Move(asked))
+    MOVES[asked](curator, visitor, task_id)
     return see_other(f"/tasks/{task_id}")
 
 
@@ -324,12 +323,12 @@ def move_task(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheF
 def invite(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
     """New invitations as a file: one a line, each the link of one person."""
     count = str(form.get("count", "")).strip()
-    if not count.isdecimal() or not 1 <= int(count) <= MOST_INVITATIONS:
-        raise InvalidRequest(f"Give the number of people to invite, 1 to {MOST_INVITATIONS}.")
+    if not count.isdecimal() or not 1 <= int(count) <= cases.MOST_INVITATIONS:
+        raise InvalidRequest(f"Give the number of people to invite, 1 to {cases.MOST_INVITATIONS}.")
     link = holders_link(task_id, relays.probe(curator))
-    made = cases.invite(curator, visitor, task_id, int(count))
+    made = cases.invite(curator, visitor, task_id, cases.InviteRequest(count=int(count)))
     before = "" if link is None else f"{link['address']}#"
-    lines = "".join(f"{before}{invitation}\n" for invitation in made)
+    lines = "".join(f"{before}{invitation}\n" for invitation in made.invitations)
     disposition = f'attachment; filename="invitations-{task_id[:12]}.txt"'
     return Response(lines, media_type="text/plain", headers={"Content-Disposition": disposition})
 
@@ -339,11 +338,12 @@ def delete_task(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """Delete a task whose name is given to confirm it; say on its page if that is another."""
-    try:
-        cases.delete_task(curator, visitor, task_id, named=str(form.get("name", "")))
-    except InvalidRequest as error:
+    named = Snapshot.of(curator, visitor, task_id, models=False).listed.head.name
+    if str(form.get("name", "")).strip() != named.strip():
+        fault = "The name is not that of the task: nothing was deleted."
         snapshot = Snapshot.of(curator, visitor, task_id)
-        return _task_page(request, snapshot, visitor, fault=error.detail)
+        return _task_page(request, snapshot, visitor, fault=fault)
+    cases.delete_task(curator, visitor, task_id)
     return see_other(f"/?deleted={task_id}")
 
 

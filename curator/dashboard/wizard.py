@@ -28,7 +28,7 @@ from privet.tables.cells import typed_number
 from ..http.requests import TheCurator, while_waited
 from ..operations import relays
 from ..operations.relays import RelayRequest
-from ..service.tasks import create_task, plan_task, preview_table, preview_task
+from ..operations.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
 from .pages import OF_FILE, PageRoute, own_address, page, see_other, stated_in
 from .visitor import Admins, TheForm, TheVisitor

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
 
+from privet.admin.results import InvitationCounts
 from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import IllegalMove, InvalidRequest
 from privet.protocol.lifecycle import Phase, not_open
@@ -23,18 +24,6 @@ ADD_INVITATION = """
 INSERT INTO invitations (task_no, digest, unused, revoked, expires)
 VALUES (:task_no, :digest, TRUE, FALSE, :expires) ON CONFLICT (task_no, digest) DO NOTHING
 """
-
-
-@dataclass(frozen=True)
-class InvitationCounts:
-    """The numbers of a task's invitations, by outcome."""
-
-    issued: int
-    used: int
-    """Spent by a report, or held for a relay's batch."""
-    revoked: int
-    expired: int
-    """Number of invitations that were not used in time."""
 
 
 def hidden(digest: bytes) -> bytes:

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
-from ..operations import access, methods, relays
-from . import models, panels, reports, tasks
+from ..operations import access, methods, relays, tasks
+from . import models, panels, reports, task_files  # noqa: F401 - which stand in for operations
 from .routes import routes_of
 
 ROUTES: Sequence[BaseRoute] = (
-    *tasks.router.routes,
-    *tasks.admin.routes,
+    *routes_of(tasks),
     *reports.router.routes,
     *models.router.routes,
     *panels.router.routes,

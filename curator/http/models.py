@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from privet.admin.results import EXAMPLE_ID
 from privet.learning.core.looks import Looks
 from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
@@ -34,7 +35,7 @@ from privet.protocol.wire import first_fault
 
 from ..access.actors import Actor
 from ..datastore.models import ModelInfo
-from ..operations.parameters import EXAMPLE_ID, ModelNumber, TaskId
+from ..operations.parameters import ModelNumber, TaskId
 from ..service import Change, Curator, ExplainedPredictions, prediction, reading
 from ..service.fitting import compare, fit, promote
 from .problems import described

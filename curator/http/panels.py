@@ -8,13 +8,14 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from privet.admin.results import EXAMPLE_ID
 from privet.learning.core.escaping import csv_cell
 from privet.learning.figures.results import Line, WaveFigure
 from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import Phase, TaskState
 
-from ..operations.parameters import EXAMPLE_ID, TaskId
+from ..operations.parameters import TaskId
 from ..service.panels import PanelStanding, read_panel
 from .problems import described
 from .requests import (

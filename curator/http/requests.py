@@ -29,9 +29,10 @@ from privet.protocol.errors import (
 )
 
 from ..access.tokens import Tokens
+from ..operations.table import OPERATIONS
+from ..operations.tasks import read_task
 from ..service import Curator
 from ..service.curator import COUNTS
-from ..service.tasks import read_task
 from .state import state_of
 
 BINARY = {"type": "string", "format": "binary"}
@@ -142,9 +143,8 @@ def _require_counts(request: Request, _: CountsToken) -> None:
 
 def _require_visible(request: Request, _: ReaderToken) -> None:
     """Hide drafts and their models from callers without a reader token."""
-    caller = caller_of(request)
-    if not caller.reads:
-        read_task(_curator(request), caller, request.path_params["task_id"])
+    asked = _curator(request), caller_of(request), request.path_params["task_id"]
+    OPERATIONS[read_task].admit(*asked)
 
 
 AdminOnly: Any = Depends(_require_admin)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Coroutine
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request, Response, Security
 from fastapi.routing import APIRoute
@@ -24,6 +24,8 @@ from .requests import (
 )
 from .state import state_of
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
 TOKENS: dict[Scope | Open, Any] = {
     Scope.ADMIN: admin_token,
     Scope.FITTER: admin_token,
@@ -34,24 +36,30 @@ TOKENS: dict[Scope | Open, Any] = {
 """The token that each scope asks for in the OpenAPI document."""
 
 
+BY_HAND: dict[Operation, tuple[Callable[..., Any], dict[str, Any]]] = {}
+"""What stands in for operations whose body or answer is no JSON, and what documents it."""
+
+
+def by_hand(operation: Callable[..., Any], **documented: Any) -> Callable[[Endpoint], Endpoint]:
+    """Let a function of the request take an operation's calls; it calls the operation itself."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        BY_HAND[OPERATIONS[operation]] = endpoint, documented
+        return endpoint
+
+    return declare
+
+
 class OperationRoute(APIRoute):
-    """A route of an operation, which asks who calls before it reads the body, as strict JSON.
+    """A route of an operation, which asks who calls before it reads a body, as strict JSON."""
 
-    ``endpoint`` stands in for the operation where its answer is written by hand, with what
-    ``documented`` says of it.
-    """
-
-    def __init__(
-        self,
-        operation: Operation,
-        endpoint: Callable[..., Any] | None = None,
-        **documented: Any,
-    ) -> None:
+    def __init__(self, operation: Operation) -> None:
         self.operation = operation
+        endpoint, documented = BY_HAND.get(operation) or (endpoint_of(operation), {})
         token = TOKENS.get(operation.scope)
         super().__init__(
             operation.path,
-            endpoint or endpoint_of(operation),
+            endpoint,
             methods=[operation.method],
             status_code=None if operation.status == 200 else operation.status,
             tags=[operation.tag],
@@ -59,16 +67,17 @@ class OperationRoute(APIRoute):
             description=inspect.getdoc(operation.function),
             dependencies=[] if token is None else [Security(token)],
             response_model_exclude_none=operation.omits_none,
-            responses={**documented.pop("responses", {}), **described(*operation.refuses)},
-            **documented,
+            **documented
+            | {"responses": documented.get("responses", {}) | described(*operation.refuses)},
         )
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle, operation = super().get_route_handler(), self.operation
 
         async def strictly(request: Request) -> Response:
-            curator, task_id = state_of(request).curator, request.path_params.get("task_id")
-            await run_in_threadpool(operation.admit, curator, caller_of(request), task_id)
+            if operation.method != "GET" or operation.pool:  # before a body, or in no thread
+                asked = caller_of(request), request.path_params.get("task_id")
+                await run_in_threadpool(operation.admit, state_of(request).curator, *asked)
             return await handle(StrictRequest(request.scope, request.receive))
 
         return strictly

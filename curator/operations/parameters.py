@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import Field
 
-EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
+from privet.admin.results import EXAMPLE_ID
 
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]

@@ -21,7 +21,7 @@ from ..datastore.audit import SIGNING_KEY
 from ..datastore.tokens import ISSUED
 from ..service.curator import Curator
 from .access import TokenRequest, issue_token
-from .table import Acting, operation, unrouted
+from .table import NO_CALL, Acting, operation
 
 NAMED = "relay"
 """Name of the fact that says where people answer."""
@@ -114,7 +114,7 @@ def probe(curator: Curator) -> NamedRelay | None:
         _asking.release()
 
 
-@unrouted(Scope.ADMIN, audit=ISSUED)
+@operation(*NO_CALL, Scope.ADMIN, audit=ISSUED)
 def start_relay(curator: Curator, actor: Acting, address: str) -> Start:
     """The command that starts a relay for this curator, which is at ``address``, with a new token.
 

@@ -15,7 +15,7 @@ says. A call that raises has changed nothing and leaves no entry.
 
 ``privet.curator.http.routes`` makes the route, whose description is the docstring: parameters in
 ``path`` are its path's, models its body, all others its query, each as annotated (``Path``,
-``Query``). Its name gives the operation id. A page's use case, which no call has, is ``unrouted``.
+``Query``). Its name gives the operation id. A use case that only pages have begins ``*NO_CALL``.
 
 The audit entry is about the ``task_id`` or ``name`` among the arguments, and has the details that
 the function gives by ``actor.note(count=3)``.
@@ -37,8 +37,6 @@ from enum import StrEnum
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
-from starlette.concurrency import run_in_threadpool
-
 from privet.admin.results import Scope
 from privet.protocol.errors import PrivetError
 from privet.protocol.lifecycle import TaskState
@@ -56,6 +54,8 @@ Sync = Callable[Concatenate[Curator, Actor, P], R]
 Async = Callable[Concatenate[Curator, Actor, P], Coroutine[Any, Any, R]]
 Measure = Callable[[Metrics, float, Any, BaseException | None], None]
 """Adds a use case to the metrics: its seconds, and its result or its error."""
+NO_CALL = ("", "", "")
+"""Method, path and summary of a use case that only pages have."""
 Pool = Literal["workers", "predictors", "exporters"]
 
 
@@ -144,8 +144,9 @@ class Operation:
     def do(
         self, curator: Curator, actor: Actor, arguments: inspect.BoundArguments, run: Run
     ) -> Any:
-        """Call the function, and write the audit entry."""
+        """Authorize, call the function, and write the audit entry."""
         given = arguments.arguments
+        self.admit(curator, actor, given.get("task_id"))
         acting = Acting(actor, run, given.get("task_id") or given.get("name") or "")
         given["actor"] = acting
         result = self.function(*arguments.args, **arguments.kwargs)
@@ -197,7 +198,6 @@ def operation(
         @wraps(function)
         def called(curator: Curator, actor: Actor, /, *given: P.args, **named: P.kwargs) -> R:
             arguments = signature.bind(curator, actor, *given, **named)
-            made.admit(curator, actor, arguments.arguments.get("task_id"))
             with made.measured(curator) as results:
                 results.append(made.do(curator, actor, arguments, _here))
             return cast("R", results[0])
@@ -229,8 +229,7 @@ def job(
         @wraps(function)
         async def called(curator: Curator, actor: Actor, /, *given: P.args, **named: P.kwargs) -> R:
             arguments = signature.bind(curator, actor, *given, **named)
-            task_id = arguments.arguments.get("task_id")
-            await run_in_threadpool(made.admit, curator, actor, task_id)
+            made.admit(curator, actor, None)
             with made.measured(curator) as results:
                 work = partial(made.do, curator, actor, arguments)
                 results.append(await call(getattr(curator, pool), work))
@@ -240,13 +239,6 @@ def job(
         return called
 
     return declare
-
-
-def unrouted(
-    scope: Scope | Open, **declared: Unpack[Declared]
-) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Sync[P, R]]:
-    """Declare a use case that only pages have."""
-    return operation("", "", "", scope, **declared)
 
 
 def _here(function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:

@@ -9,6 +9,5 @@ others may take long, so web code calls them from other threads.
 from .curator import Curator
 from .fitting import Change
 from .prediction import ExplainedPredictions
-from .tasks import STEP
 
-__all__ = ["STEP", "Change", "Curator", "ExplainedPredictions"]
+__all__ = ["Change", "Curator", "ExplainedPredictions"]

@@ -6,18 +6,18 @@ from functools import partial
 from privet.admin.results import Scope
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.export.formats import EXPORTS
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..datastore.models import ModelInfo
-from ..datastore.tasks import StoredTask
+from ..datastore.tasks import StoredTask, no_task
 from ..workers import Run
 from .card import write_card
 from .curator import Curator
 from .model_cache import chosen
 from .registries import call
 from .snapshot import Read, Snapshot
-from .tasks import growth, read_task
 
 SHORT = 2**20
 """Bytes of a model's document up to which a file is written sooner than a process starts."""
@@ -27,7 +27,10 @@ def may_read_models(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
     """The task; raises ``NotAuthorized`` where its models are for readers and the actor is none."""
     if curator.guard_models:
         actor.need(Scope.READER, "models")
-    return read_task(curator, actor, task_id)
+    reads, stored = actor.reads, curator.store.tasks.read(task_id)
+    if stored.state is TaskState.DRAFT and not reads:
+        raise no_task(task_id)
+    return stored
 
 
 def list_models(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]:
@@ -61,10 +64,9 @@ def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None =
     """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
     snapshot = Snapshot.of(curator, actor, task_id)
     info, fitted = snapshot.info(number), snapshot.model(number)
-    grows = growth(snapshot.listed, snapshot.now, snapshot.waves)
     sources, one = info.summary.get("ways", []), info.summary.get("worst_of_one")
     of_reports = snapshot.public, snapshot.counts, sources
-    return write_card(snapshot.task, fitted, *of_reports, worst_of_one=one, growth=grows)
+    return write_card(snapshot.task, fitted, *of_reports, worst_of_one=one, growth=snapshot.growth)
 
 
 def read_insight(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> Read:

@@ -7,6 +7,7 @@ collection follows from it. Figures of the reports need ``counts``, which reader
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Self
 
@@ -127,6 +128,26 @@ class Snapshot:
     @property
     def phase(self) -> Phase:
         return self.listed.phase(self.now, self.waves)
+
+    @property
+    def growth(self) -> str:
+        """The reason why counts may still grow, in a sentence; empty if they may not.
+
+        Those of a panel are its waves'.
+        """
+        now, taking = self.now, self.waves if self.listed.head.waves else [self.listed]
+        if self.phase is Phase.OPEN:
+            return "The collection takes answers, so its figures may still change."
+        if self.phase is Phase.NOT_YET_OPEN and self.waves:
+            return "Waves are still to open, so its figures may still change."
+        late = [each.settles for each in taking if each.settles and each.takes_late(now)]
+        if not late:
+            return ""
+        until = datetime.fromtimestamp(max(late), UTC)
+        return (
+            "The collection has ended, and what relays took in time counts until "
+            f"{until:%Y-%m-%d %H:%M} UTC, so its figures may still change."
+        )
 
     def of_wave(self, task_id: str) -> Self | None:
         """A wave of the panel that the task is or is a wave of; None if it was deleted."""

@@ -48,11 +48,11 @@ from privet.curator.collection.task_cache import task_cache
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore import expiry, garbage_collection, open_store
 from privet.curator.datastore.verification import verify, verify_audit
-from privet.curator.http import tasks
+from privet.curator.http import task_files
 from privet.curator.http.requests import Caller
 from privet.curator.limits import LIMITS
 from privet.curator.metrics import Metrics
-from privet.curator.service.tasks import create_task, move_task
+from privet.curator.operations.tasks import close_task, create_task, open_task, read_status
 from privet.curator.settings import Settings
 from privet.curator.workers import Run
 from privet.http_server.bodies import BodyBudget
@@ -64,7 +64,7 @@ from privet.protocol import lifecycle
 from privet.protocol.calls import REPORT_MEDIA_TYPE, SEND_REPORT, TASK_MEDIA_TYPE, Call
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move, Phase, TaskState
+from privet.protocol.lifecycle import Phase, TaskState
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import (
     Report,
@@ -192,11 +192,11 @@ class CuratorNode(Node):
         async def task(request: Request) -> Response:
             task_id, curator = request.path_params["id"], self.service
             given = task_id, curator, STRANGER, TASK_MEDIA_TYPE, ""
-            return await run_in_threadpool(tasks.read_task, *given)
+            return await run_in_threadpool(task_files.read_task, *given)
 
         async def status(request: Request) -> Response:
-            given = request.path_params["id"], self.service, STRANGER
-            view = await run_in_threadpool(tasks.read_status, *given)
+            given = self.service, STRANGER, request.path_params["id"]
+            view = await run_in_threadpool(read_status, *given)
             return JSONResponse(view.model_dump(mode="json"))
 
         app = Starlette(
@@ -354,7 +354,7 @@ class Collection(World):
     def move(self, curator: CuratorNode) -> None:
         with self.good_reason(curator):
             is_open = curator.store.tasks.read(TASK.id).state is TaskState.OPEN
-            move_task(curator.service, ADMIN, TASK.id, Move.CLOSE if is_open else Move.OPEN)
+            (close_task if is_open else open_task)(curator.service, ADMIN, TASK.id)
 
     @contextmanager
     def good_reason(self, node: Node) -> Iterator[None]:

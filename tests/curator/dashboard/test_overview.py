@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privet.admin.results import RelayReports, ReportBucket, TaskStatus
 from privet.curator import dashboard
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
@@ -25,7 +26,6 @@ from privet.curator.dashboard.tasks import WANTED
 from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.http.models import ModelView
-from privet.curator.http.tasks import BucketView, RelayView, StatusView
 from privet.curator.operations import relays
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
@@ -210,10 +210,10 @@ async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http:
         assert part not in page
 
 
-def status(**values: object) -> StatusView:
+def status(**values: object) -> TaskStatus:
     given: dict[str, object] = {"id": "0" * 64, "state": TaskState.OPEN, "phase": "open"}
     given |= {"settled": False, "expected": None, "invited": False, "asks_again": False}
-    return StatusView.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
+    return TaskStatus.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
 
 
 def model_of(
@@ -324,7 +324,7 @@ def test_bars_stand_where_their_day_is() -> None:
     """Days without reports leave a gap, and the highest bar ends below the top of the axis."""
     counts = {0: 10, 1: 5, 4: 130}
     buckets = [
-        BucketView(starts=DAY + timedelta(days=d), reports=n, checksum="")
+        ReportBucket(starts=DAY + timedelta(days=d), reports=n, checksum="")
         for d, n in counts.items()
     ]
     chart = chart_of(buckets)
@@ -344,8 +344,8 @@ def test_bars_stand_where_their_day_is() -> None:
 def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
     lost = {"too-few": 7, "task-not-open": 2}
     relays = [
-        RelayView(relay="north", held=40, least=100, lost=lost, reported=DAY, since=DAY),
-        RelayView(relay="south", held=0, least=100, lost={}, reported=DAY, since=None),
+        RelayReports(relay="north", held=40, least=100, lost=lost, reported=DAY, since=DAY),
+        RelayReports(relay="south", held=0, least=100, lost={}, reported=DAY, since=None),
     ]
     found = Elsewhere.of(status(relays=relays, rejects={"wrong-payload": 2, "new-one": 1}))
     assert (found.held, found.lost, found.refused) == (40, 9, 3)

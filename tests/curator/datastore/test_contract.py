@@ -15,13 +15,14 @@ import pytest
 from sqlalchemy import func, select, text
 from sqlalchemy.engine.interfaces import DBAPICursor
 
+from privet.admin.results import InvitationCounts
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store, postgres, schema, sqlite
 from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.counting import MOST_PARTS
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.expiry import Expired
-from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
+from privet.curator.datastore.invitations import HOLD_SECONDS
 from privet.curator.datastore.models import ModelInfo
 from privet.curator.datastore.postgres import BULK
 from privet.curator.datastore.reports import Outcome, ReportGroup
@@ -668,12 +669,18 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     assert outcome(codes[2], NOW) == COUNTED
     assert outcome(codes[3], NOW + 1) == NOT_INVITED
     assert store.invitations.admit(cached.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
-    assert store.invitations.count(cached.id, NOW) == InvitationCounts(5, 2, 0, 0)
-    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
+    assert store.invitations.count(cached.id, NOW) == InvitationCounts(
+        issued=5, used=2, revoked=0, expired=0
+    )
+    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(
+        issued=5, used=2, revoked=0, expired=2
+    )
     assert store.invitations.revoke(cached.id, [codes[0], codes[4], bytes(31)]) == 1
     assert store.invitations.revoke(cached.id) == 2
     assert outcome(codes[1], NOW) == NOT_INVITED
-    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
+    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(
+        issued=5, used=2, revoked=3, expired=0
+    )
 
 
 @keeps(

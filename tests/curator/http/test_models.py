@@ -9,7 +9,7 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.http.models import LARGE_BYTES
-from privet.curator.service import STEP
+from privet.curator.operations.tasks import STEP
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import (
     PROBLEMS,
@@ -390,7 +390,7 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
 
 @keeps(
     "threat-model: strangers see counts in steps of 1 000",
-    in_="curator/service/tasks.py",
+    in_="curator/operations/tasks.py",
     instead_of="step, rest = divmod(reports, STEP)",
     plant="return reports",
 )

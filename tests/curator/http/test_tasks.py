@@ -73,13 +73,13 @@ async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualCloc
 
 @keeps(
     "threat-model: drafts are for readers",
-    in_="curator/service/tasks.py",
-    instead_of="stored.state is TaskState.DRAFT and not reads",
+    in_="curator/operations/table.py",
+    instead_of="curator.store.tasks.head(task_id).state is TaskState.DRAFT",
     plant="False",
 )
 @keeps(
     "threat-model: a draft is not listed to strangers",
-    in_="curator/service/tasks.py",
+    in_="curator/operations/tasks.py",
     instead_of="reads or listed.state is not TaskState.DRAFT",
     plant="True",
 )

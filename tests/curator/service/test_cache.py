@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from privet.curator.datastore.store import Store
+from privet.curator.operations.tasks import create_task
 from privet.curator.service.fitting import fit
 from privet.curator.service.model_cache import ModelCache
-from privet.curator.service.tasks import create_task
 from privet.learning.task_building.publication import Publication
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store

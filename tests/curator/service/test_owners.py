@@ -15,15 +15,16 @@ import pytest
 
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.operations import access, methods, relays
+from privet.curator.operations import access, methods, relays, tasks
 from privet.curator.operations.access import TokenRequest
 from privet.curator.operations.relays import RelayRequest
-from privet.curator.service import Curator, fitting, prediction, reading, tasks
+from privet.curator.operations.table import OPERATIONS
+from privet.curator.operations.tasks import InviteRequest, RevokeRequest
+from privet.curator.service import Curator, fitting, prediction, reading
 from privet.curator.settings import Settings
 from privet.learning.public_model import candidates
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
-from privet.protocol.lifecycle import Move
 from privet.tables.text_format import NOTHING_STATED
 from tests.curator import samples
 from tests.curator.dashboard.test_wizard import ASKER
@@ -124,9 +125,9 @@ CASES: dict[str, Case] = {
         lambda _: (survey(), Publication.model_validate(GIVEN | {"holders": 300})),
         page=Call("POST", "/new/plan", form()),
     ),
-    "move_task": Case(
+    "close_task": Case(
         Scope.ADMIN,
-        lambda task: (task, Move.CLOSE),
+        lambda task: (task,),
         "task closed",
         Call("POST", f"{V1}/close"),
         Call("POST", f"{PAGE}/move", {"data": {"move": "close"}}),
@@ -154,7 +155,7 @@ CASES: dict[str, Case] = {
     ),
     "invite": Case(
         Scope.ADMIN,
-        lambda task: (task, 2),
+        lambda task: (task, InviteRequest(count=2)),
         "invitations made",
         Call("POST", f"{V1}/invitations", {"json": {"count": 2}}),
         Call("POST", f"{PAGE}/invitations", {"data": {"count": "2"}}),
@@ -164,7 +165,7 @@ CASES: dict[str, Case] = {
     ),
     "revoke_invitations": Case(
         Scope.ADMIN,
-        lambda task: (task, None),
+        lambda task: (task, RevokeRequest()),
         "invitations revoked",
         Call("POST", f"{V1}/invitations/revoke", {"json": {}}),
     ),
@@ -222,8 +223,8 @@ CASES: dict[str, Case] = {
 """Use cases for some alone."""
 OF_TASKS: dict[str, tuple[Any, ...]] = {
     "list_tasks": (),
+    "listed_tasks": (),
     "read_task": (),
-    "read_head": (),
     "read_status": (),
 }
 """Use cases for everybody, but for what drafts are."""
@@ -235,7 +236,14 @@ OF_MODELS: dict[str, tuple[Any, ...]] = {
     "predict": (1,),
 }
 """Use cases for everybody, unless models are for readers; what follows the task's id."""
-NO_ERROR = {"may_read_models", "predict_elsewhere", "count_people", "read_key", "read_methods"}
+NO_ERROR = {
+    "may_read_models",
+    "predict_elsewhere",
+    "count_people",
+    "read_key",
+    "read_methods",
+    "open_task",
+}
 """Those that tell a stranger less, and what others rest on; their tests are elsewhere."""
 
 
@@ -284,6 +292,20 @@ def test_every_use_case_is_in_a_table() -> None:
     assert use_cases().keys() == CASES.keys() | OF_TASKS.keys() | OF_MODELS.keys() | NO_ERROR
 
 
+@pytest.mark.parametrize("function", OPERATIONS, ids=lambda function: function.__name__)
+def test_the_table_asks_who_may(function: Callable[..., Any]) -> None:
+    """Before anything else, so that no argument matters."""
+    operation, curator = OPERATIONS[function], new_curator()
+    given = [None] * (len(operation.signature.parameters) - 2)
+    for actor in (STRANGER, READER, FITTER):
+        allowed = actor.scope is not None and actor.scope.allows(operation.scope)
+        if isinstance(operation.scope, Scope) and not allowed:
+            with pytest.raises(InsufficientScope if actor.scope else NotAuthorized):
+                answer = function(curator, actor, *given)
+                if isinstance(answer, Coroutine):
+                    done(answer)
+
+
 def test_routes_and_pages_reach_no_store() -> None:
     """What they do goes through a use case; and none makes up a request or a response."""
     home = Path(tasks.__file__).parents[1]
@@ -318,7 +340,7 @@ def test_a_draft_is_there_for_readers_only(name: str) -> None:
     task = done(tasks.create_task(curator, ADMIN, draft, survey()))[0].task.id
     for _ in range(2):
         done(fitting.fit(curator, ADMIN, task, *ALONE))
-    if name == "list_tasks":
+    if name in {"list_tasks", "listed_tasks"}:
         assert [ask(name, curator, actor) != [] for actor in (STRANGER, READER)] == [False, True]
         return
     arguments = (task, *{**OF_TASKS, **OF_MODELS}[name])

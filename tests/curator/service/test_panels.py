@@ -10,9 +10,8 @@ import pytest
 
 from privet.curator.collection.task_cache import task_cache
 from privet.curator.http.panels import PanelView, table_of
-from privet.curator.http.tasks import StatusView
+from privet.curator.operations import tasks as cases
 from privet.curator.service import fitting
-from privet.curator.service import tasks as cases
 from privet.curator.service.curator import Curator
 from privet.curator.service.panels import read_panel
 from privet.learning.task_building.publication import Publication
@@ -24,7 +23,7 @@ from privet.protocol.errors import (
     TaskNotFound,
     TaskNotOpen,
 )
-from privet.protocol.lifecycle import Move, Phase, TaskState
+from privet.protocol.lifecycle import Phase, TaskState
 from privet.protocol.task import Task
 from tests.curator.use_cases import ADMIN, Someone, answer, done, new_curator
 from tests.manual_clock import ManualClock
@@ -67,10 +66,10 @@ def test_a_panel_is_published_with_its_waves(curator: Curator) -> None:
     document = created(curator)
     assert document.is_panel
     assert [each.id for each in document.waves] == [
-        each.head.id for each in cases.list_tasks(curator, ADMIN)[1:]
+        each.id for each in cases.list_tasks(curator, ADMIN)[1:]
     ]
     assert created(curator) == document
-    heads = cases.list_tasks(curator, ADMIN)
+    heads = cases.listed_tasks(curator, ADMIN)
     assert len(heads) == 4
     assert {each.head.panel for each in heads} == {document.id}
     assert [each.head.wave for each in heads] == [None, 0, 1, 2]
@@ -159,7 +158,7 @@ def test_a_deleted_wave_is_not_asked_again(curator: Curator) -> None:
     given = Publication.model_validate(settings())
     again, is_new = done(cases.create_task(curator, ADMIN, given, PUBLIC))
     assert (again.task, is_new) == (document, False)
-    ids = [each.head.id for each in cases.list_tasks(curator, ADMIN)]
+    ids = [each.id for each in cases.list_tasks(curator, ADMIN)]
     assert ids == [document.id, document.waves[0].id, document.waves[2].id]
 
 
@@ -169,16 +168,16 @@ def test_a_panel_opens_and_closes_with_its_waves(curator: Curator) -> None:
     ids = [document.id, *(each.id for each in document.waves)]
 
     def states() -> list[TaskState]:
-        return [cases.read_head(curator, ADMIN, each).state for each in ids]
+        return [cases.read_status(curator, ADMIN, each).state for each in ids]
 
     assert states() == [TaskState.DRAFT] * 4
-    cases.move_task(curator, ADMIN, document.id, Move.OPEN)
+    cases.open_task(curator, ADMIN, document.id)
     assert states() == [TaskState.OPEN] * 4
-    cases.move_task(curator, ADMIN, ids[2], Move.CLOSE)
-    cases.move_task(curator, ADMIN, document.id, Move.CLOSE)
+    cases.close_task(curator, ADMIN, ids[2])
+    cases.close_task(curator, ADMIN, document.id)
     assert states() == [TaskState.CLOSED] * 4
     with pytest.raises(IllegalMove):
-        cases.move_task(curator, ADMIN, document.id, Move.CLOSE)
+        cases.close_task(curator, ADMIN, document.id)
 
 
 def test_a_panel_itself_has_no_model(curator: Curator) -> None:
@@ -227,7 +226,7 @@ def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
     assert isinstance(clock, ManualClock)
     said = []
     for day in (0, 59, 120, 179, 11, 20):
-        view = StatusView.of(cases.read_status(curator, Someone("", None), document.id))
+        view = cases.read_status(curator, Someone("", None), document.id)
         words = [each.phase(clock()).in_words for each in cases.waves_of(curator, document.head)]
         said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
         clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)

@@ -7,22 +7,23 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from privet.curator.service import STEP, Curator
+from privet.curator.operations.tasks import (
+    STEP,
+    Uploaded,
+    close_task,
+    create_task,
+    delete_task,
+    in_steps,
+    make_task,
+    open_task,
+    read_status,
+)
+from privet.curator.service import Curator
 from privet.curator.service.fitting import compare, fit
 from privet.curator.service.model_cache import chosen
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card, read_insight
 from privet.curator.service.snapshot import Snapshot
-from privet.curator.service.tasks import (
-    Uploaded,
-    create_task,
-    delete_task,
-    growth,
-    in_steps,
-    make_task,
-    move_task,
-    read_status,
-)
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
 from privet.learning.task_building.publication import Publication
@@ -35,7 +36,7 @@ from privet.protocol.errors import (
     PrivetError,
     StorageFailed,
 )
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -186,10 +187,10 @@ def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: Manual
     """Its closing time is published, so it would be open in name only."""
     closes = datetime.fromtimestamp(clock() + 60, UTC)
     task = survey_task(curator, closes=closes)
-    move_task(curator, ADMIN, task.id, Move.CLOSE)
+    close_task(curator, ADMIN, task.id)
     clock.advance(60)
     with pytest.raises(IllegalMove, match="closing time has passed"):
-        move_task(curator, ADMIN, task.id, Move.OPEN)
+        open_task(curator, ADMIN, task.id)
 
 
 def test_a_task_that_is_made_again_is_another_task(curator: Curator) -> None:
@@ -213,13 +214,13 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
 
 @keeps(
     "threat-model: each step is late at random",
-    in_="curator/service/tasks.py",
+    in_="curator/operations/tasks.py",
     instead_of="(rest < int.from_bytes(drawn) % STEP)",
     plant="False",
 )
 @keeps(
     "threat-model: and not predictably",
-    in_="curator/service/tasks.py",
+    in_="curator/operations/tasks.py",
     instead_of='f"{curator.steps_key} {task_id} {step}"',
     plant='f"{task_id} {step}"',
 )
@@ -329,7 +330,7 @@ def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualC
     task = done(create_task(curator, ADMIN, settings(), samples.survey(60)))[0].task
     done(fit(curator, ADMIN, task.id, "weighted", {"weight": float("inf")}))
     assert "takes answers, so its figures may" in read_card(curator, ADMIN, task.id)
-    move_task(curator, ADMIN, task.id, Move.CLOSE)
+    close_task(curator, ADMIN, task.id)
     assert "has ended, and what relays took in time" in read_card(curator, ADMIN, task.id)
     clock.advance(LATE_SECONDS)
     assert "may still change" not in read_card(curator, ADMIN, task.id)
@@ -341,7 +342,7 @@ def test_one_account_says_whether_counts_may_still_grow(
     """By date, by hand and reopened; nothing grows of a draft, or before its first day."""
 
     def said(task: Task) -> str:
-        return growth(read_status(curator, ADMIN, task.id).stored, clock())
+        return read_status(curator, ADMIN, task.id).growth
 
     begins, ends = (int(clock()) + seconds for seconds in (100, 200))
     dated = settings(name="dated", opens=begins, closes=ends)
@@ -349,18 +350,18 @@ def test_one_account_says_whether_counts_may_still_grow(
     draft = settings(name="a draft", draft=True)
     by_hand = done(create_task(curator, ADMIN, draft, samples.survey(60)))[0].task
     assert (said(by_date), said(by_hand)) == ("", "")
-    move_task(curator, ADMIN, by_hand.id, Move.OPEN)
+    open_task(curator, ADMIN, by_hand.id)
     clock.advance(150)
     assert said(by_date) == said(by_hand)
     assert said(by_hand).startswith("The collection takes answers")
     clock.advance(ends - clock())
     end = f"{datetime.fromtimestamp(ends + LATE_SECONDS, UTC):%Y-%m-%d %H:%M} UTC"
     assert f"until {end}" in said(by_date)
-    move_task(curator, ADMIN, by_hand.id, Move.CLOSE)
+    close_task(curator, ADMIN, by_hand.id)
     assert said(by_hand) == said(by_date)
     clock.advance(LATE_SECONDS)
     assert (said(by_date), said(by_hand)) == ("", "")
-    move_task(curator, ADMIN, by_hand.id, Move.OPEN)
+    open_task(curator, ADMIN, by_hand.id)
     assert said(by_hand).startswith("The collection takes answers")
 
 

@@ -9,11 +9,11 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
+from privet.curator.operations.tasks import create_task, delete_task
 from privet.curator.service import Curator
 from privet.curator.service.fitting import fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card
-from privet.curator.service.tasks import create_task, delete_task
 from privet.learning.core.model import Model
 from privet.learning.core.onnx import ML
 from privet.learning.core.trees import locate
