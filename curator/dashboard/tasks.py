@@ -338,12 +338,11 @@ def delete_task(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """Delete a task whose name is given to confirm it; say on its page if that is another."""
-    named = Snapshot.of(curator, visitor, task_id, models=False).listed.head.name
-    if str(form.get("name", "")).strip() != named.strip():
-        fault = "The name is not that of the task: nothing was deleted."
+    try:
+        cases.delete_named_task(curator, visitor, task_id, str(form.get("name", "")))
+    except InvalidRequest as error:
         snapshot = Snapshot.of(curator, visitor, task_id)
-        return _task_page(request, snapshot, visitor, fault=fault)
-    cases.delete_task(curator, visitor, task_id)
+        return _task_page(request, snapshot, visitor, fault=error.detail)
     return see_other(f"/?deleted={task_id}")
 
 

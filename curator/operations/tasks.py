@@ -49,6 +49,7 @@ from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
 
 from ..datastore.status import RelayHoldings
+from ..datastore.status import Snapshot as Stored
 from ..datastore.tasks import PREVALENCE, PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, packed
 from ..service.curator import Curator
 from ..service.snapshot import Snapshot
@@ -284,14 +285,26 @@ def _moved(curator: Curator, task_id: str, move: Move) -> TaskSummary:
 )
 def delete_task(curator: Curator, actor: Acting, task_id: TaskId) -> None:
     """Delete the task with its public data, sums, report ids and models, permanently."""
+    _delete(curator, actor, curator.store.standing.snapshot(task_id))
+
+
+@operation(*NO_CALL, Scope.ADMIN, audit="task deleted")
+def delete_named_task(curator: Curator, actor: Acting, task_id: str, name: str) -> None:
+    """The same, only if that is the task's name; raises ``InvalidRequest`` otherwise."""
     kept = curator.store.standing.snapshot(task_id)
-    reports = kept.task.status.reports
+    if name.strip() != kept.task.stored.head.name.strip():
+        raise InvalidRequest("The name is not that of the task: nothing was deleted.")
+    _delete(curator, actor, kept)
+
+
+def _delete(curator: Curator, actor: Acting, kept: Stored) -> None:
+    head, reports = kept.task.stored.head, kept.task.status.reports
     for wave_id, wave in kept.waves.items():
         reports += wave.status.reports
         curator.models.forget(wave_id)
-    curator.models.forget(task_id)
-    curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
-    actor.note(name=kept.task.stored.head.name, reports=reports)
+    curator.models.forget(head.id)
+    curator.store.tasks.move(head.id, Move.DELETE, curator.clock())
+    actor.note(name=head.name, reports=reports)
 
 
 @operation(
