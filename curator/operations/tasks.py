@@ -48,8 +48,7 @@ from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
 
-from ..datastore.status import RelayHoldings
-from ..datastore.status import Snapshot as Stored
+from ..datastore.status import KeptTasks, RelayHoldings
 from ..datastore.tasks import PREVALENCE, PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, packed
 from ..service.curator import Curator
 from ..service.snapshot import Snapshot
@@ -297,7 +296,7 @@ def delete_named_task(curator: Curator, actor: Acting, task_id: str, name: str) 
     _delete(curator, actor, kept)
 
 
-def _delete(curator: Curator, actor: Acting, kept: Stored) -> None:
+def _delete(curator: Curator, actor: Acting, kept: KeptTasks) -> None:
     head, reports = kept.task.stored.head, kept.task.status.reports
     for wave_id, wave in kept.waves.items():
         reports += wave.status.reports
