@@ -37,7 +37,7 @@ TOKENS: dict[Scope | Open, Any] = {
 
 
 BY_HAND: dict[Operation, tuple[Callable[..., Any], dict[str, Any]]] = {}
-"""What stands in for operations whose body or answer is no JSON, and what documents it."""
+"""Endpoints of operations whose body or answer is no JSON, and their part of the document."""
 
 
 def by_hand(operation: Callable[..., Any], **documented: Any) -> Callable[[Endpoint], Endpoint]:
