@@ -9,6 +9,7 @@ whoever has one of these documents can write down all others with their ids.
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from . import wire
 from .limits import MAX_WAVES
@@ -20,6 +21,10 @@ REPEATED_DISCLOSURE = (
     "In a panel that repeats, a record may have changed from wave to wave, so that each would "
     "disclose more of it: disclose nothing, or let the holders rotate."
 )
+
+
+def _fault(wave: int, said: str) -> PydanticCustomError:
+    return PydanticCustomError("wave", "{said}", {"said": said, "wave": wave})
 
 
 class Panel(wire.Message):
@@ -40,11 +45,9 @@ class Panel(wire.Message):
             raise ValueError(msg)
         for number, (opens, closes) in enumerate(self.waves, 1):
             if opens >= closes:
-                msg = f"wave {number} must open before it closes"
-                raise ValueError(msg)
+                raise _fault(number, f"wave {number} must open before it closes")
             if number > 1 and opens < self.waves[number - 2][1]:
-                msg = f"wave {number} opens before wave {number - 1} has closed"
-                raise ValueError(msg)
+                raise _fault(number, f"wave {number} opens before wave {number - 1} has closed")
         return self
 
     @property

@@ -75,6 +75,16 @@ def typed_number(text: str, low: float = -math.inf, high: float = math.inf) -> s
     return within[0]
 
 
+def whole_number(text: str) -> int | None:
+    """A whole number that somebody typed; None if it is none.
+
+    Its thousands may have any mark between them: ``3.000`` and ``3,000`` are 3000, since nobody
+    writes 3 with three decimals where a whole number is asked for.
+    """
+    readings = (plain_number(text, decimal) for decimal in NUMBERS)
+    return next((int(each) for each in readings if each and each.strip("+-").isdecimal()), None)
+
+
 def cell_value(field: Described, text: str, decimal: Decimal) -> Any:
     """The value of a record that a cell stands for; else the text without spaces around it."""
     value = field.read_cell(text)

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, Headers
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
@@ -67,25 +67,6 @@ WORDS = {
     "threshold": "Least that a cell must have, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
-SETTINGS = {
-    "prevalence": "Known shares among the people asked",
-    "quota": "Most answers that count",
-    "looks": "Looks at the figures",
-    "smallest_group": "Smallest group with the same disclosed answers",
-    "smallest_batch": "Fewest answers that a relay sends together",
-    "hidden_depth": "Levels that split on hidden columns (hidden depth)",
-    "grower": "How the tree is grown (grower)",
-    "depth": "Levels of the tree (depth)",
-    "min_leaf": "Fewest public records beside a split (min leaf)",
-    "seed": "Start of what is drawn (seed)",
-    "centred": "Numbers are told from the public model on (centred)",
-    "mechanism": "How answers are changed (mechanism)",
-    "parameters": "Numbers of the mechanism (parameters)",
-    "allocation": "Questions to each person (allocation)",
-    "label_part": "Share asked for the predicted answer alone (label part)",
-    "questions": "Several questions (questions)",
-}
-"""Settings of a study for people; of those of the method with their own names in brackets."""
 WHEN = {
     "drift": "The usual choice: what the public records say, moved where the answers differ.",
     "weighted": "Where you know how far to trust the public records: you set what one is worth.",
@@ -215,7 +196,6 @@ templates.filters |= {
     "of_studies": of_studies,
     "plural": plural,
     "set_by_hand": set_by_hand,
-    "setting_in_words": lambda name: SETTINGS[name],
     "thousands": thousands,
     "unbroken": unbroken,
     "for_people": for_people,
@@ -327,7 +307,7 @@ def _error_page(
     return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)
 
 
-def stated_in(form: FormData) -> Stated:
+def stated_in(form: Mapping[str, Any]) -> Stated:
     """Format of the file as the form states it, or nothing of what is to be detected."""
     stated = {name: form[name] for name in OF_FILE if form.get(name)}
     try:

@@ -36,7 +36,6 @@ SESSION_SECONDS = 12 * 3600
 TOKEN, PERSON, ATTEMPT, KNOWN = "token", "person", "attempt", "known"
 """The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
-MOST_FIELDS = 4_000
 OWNER = "owner"
 
 
@@ -176,7 +175,7 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
     """The fields of a form that this session's own page has sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise NotAuthorized("The form came from another site: open it here.")
-    async with request.form(max_files=2, max_fields=MOST_FIELDS) as form:
+    async with request.form(max_files=3) as form:
         expected = _visitor(request).form_token
         if not hmac.compare_digest(str(form.get(FORM_TOKEN, "")).encode(), expected.encode()):
             raise InvalidRequest("The form is from another session: load the page again.")

@@ -1,6 +1,7 @@
 """The inputs by which commands and forms ask for the settings of a task, made from their fields."""
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from types import NoneType, UnionType
@@ -11,34 +12,58 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from privet.protocol.errors import InvalidRequest
-from privet.tables.cells import typed_number
+from privet.tables.cells import typed_number, whole_number
 
 Kind = Literal["flag", "integer", "number", "text", "choice", "texts", "numbers", "json"]
 
 
 @dataclass(frozen=True)
+class Asked:
+    """The label of a setting's field in the dashboard's form, stated beside the setting's type.
+
+    Fields for those who know the ``method`` are folded up once more, and have the setting's name in
+    brackets. A setting without a label is one of these, by its name.
+    """
+
+    label: str
+    method: bool = True
+
+
+@dataclass(frozen=True)
 class Input:
-    """One setting: its help, and what may be written for it.
+    """One setting: its help, the ``label`` of its field, and what may be written for it.
 
     ``kind`` "texts" is a list of texts, "numbers" are numbers by name, written NAME=NUMBER, and
-    "json" is everything that is written as JSON. Integers lie from ``low`` to ``high``, where
-    there are bounds. ``default`` is the value that counts where
+    "json" is everything that is written as JSON. Numbers lie from ``low`` to ``high``, where there
+    are bounds. ``default`` is the value that counts where
     nothing is written; None if there is none, or the help describes it.
     """
 
     name: str
     help: str
+    label: str
+    method: bool
     kind: Kind
     choices: tuple[str, ...]
-    low: int | None
-    high: int | None
+    low: float | None
+    high: float | None
     required: bool
     default: Any
 
     def value(self, text: str) -> Any:
-        """``text`` parsed as JSON; raises ``InvalidRequest`` naming the setting."""
+        """The setting's value that somebody wrote; raises ``InvalidRequest`` that says how to.
+
+        Whole numbers may have marks between thousands, and others a decimal comma.
+        """
         if self.kind in ("text", "choice"):
             return text
+        if self.kind == "integer":
+            whole = whole_number(text)
+            if whole is None:
+                raise InvalidRequest("Write a whole number, such as 3000.")
+            return whole
+        if self.kind == "number":
+            return typed_float(text, self.low, self.high)
         if self.kind == "texts":
             return [line.strip() for line in text.splitlines() if line.strip()]
         if self.kind == "numbers":
@@ -46,17 +71,23 @@ class Input:
         try:
             return json.loads(text)
         except ValueError:
-            meant = "JSON" if self.kind == "json" else "a number"
-            raise InvalidRequest(f"{self.name} is {text!r}: give {meant}.") from None
+            raise InvalidRequest("Write it as JSON.") from None
 
     def _named(self, line: str) -> tuple[str, float]:
         name, _, typed = line.rpartition("=")
         number = typed_number(typed.strip())
         if number is None:
-            raise InvalidRequest(
-                f"{self.name} has {line.strip()!r}: give NAME=NUMBER, such as yes=.02."
-            )
+            raise InvalidRequest(f"{line.strip()!r} is no NAME=NUMBER, such as yes=.02.")
         return name.strip(), float(number)
+
+
+def typed_float(text: str, low: float | None = None, high: float | None = None) -> float:
+    """A number that somebody typed, as ``typed_number`` reads it; raises ``InvalidRequest``."""
+    ends = -math.inf if low is None else low, math.inf if high is None else high
+    number = typed_number(text, *ends)
+    if number is None:
+        raise InvalidRequest("Write a number, such as 0.5.")
+    return float(number)
 
 
 def inputs_of(model: type[BaseModel]) -> dict[str, Input]:
@@ -71,9 +102,13 @@ def _input(name: str, field: FieldInfo) -> Input:
         for each in more:
             metadata += each.metadata if isinstance(each, FieldInfo) else [each]
     default = field.default if field.default not in (PydanticUndefined, (), "") else None
+    words = name.replace("_", " ")
+    asked = next((each for each in metadata if isinstance(each, Asked)), Asked(words.capitalize()))
     return Input(
         name,
         str(field.description),
+        f"{asked.label} ({words})" if asked.method else asked.label,
+        asked.method,
         _kind(annotation),
         get_args(annotation) if get_origin(annotation) is Literal else (),
         _bound(metadata, "ge"),
@@ -83,9 +118,8 @@ def _input(name: str, field: FieldInfo) -> Input:
     )
 
 
-def _bound(metadata: list[Any], name: str) -> int | None:
-    bound = next((getattr(each, name) for each in metadata if hasattr(each, name)), None)
-    return None if bound is None else int(bound)
+def _bound(metadata: list[Any], name: str) -> float | None:
+    return next((getattr(each, name) for each in metadata if hasattr(each, name)), None)
 
 
 def _plain(annotation: Any) -> Any:

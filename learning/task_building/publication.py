@@ -9,7 +9,8 @@ from privet.protocol.limits import MAX_TRANSLATIONS, MAX_WAVES, SMALLEST_GROUP
 from privet.protocol.panel import Mode, Panel
 from privet.protocol.task import Asker, Language, Translation
 
-from .settings import Count, TaskSettings, unix_seconds
+from .inputs import Asked
+from .settings import Count, TaskSettings, setting_fault, unix_seconds
 
 
 def _dates(wave: str) -> str:
@@ -48,7 +49,9 @@ class Publication(TaskSettings):
         "pairs of a text and its translation.",
     )
 
-    smallest_batch: Count | None = Field(
+    smallest_batch: Annotated[
+        Count | None, Asked("Fewest answers that a relay sends together", method=False)
+    ] = Field(
         default=None,
         description="Minimum number of reports that relays forward together, also at the end of "
         "the collection; by default 20, or half the holders if that is less.",
@@ -71,12 +74,13 @@ class Publication(TaskSettings):
     def _check_waves(self) -> Self:
         if not self.waves:
             if self.mode == "repeat":
-                msg = "mode repeat is of a panel: give its waves, or leave mode out"
-                raise ValueError(msg)
+                raise setting_fault(
+                    "mode", "mode repeat is of a panel: give its waves, or leave mode out"
+                )
             return self
         if self.opens is not None or self.closes is not None:
-            msg = "waves have dates of their own: leave opens and closes out"
-            raise ValueError(msg)
+            first = "closes" if self.opens is None else "opens"
+            raise setting_fault(first, "waves have dates of their own: leave opens and closes out")
         Panel(mode=self.mode, waves=tuple(map(dates_of, self.waves)))
         return self
 
@@ -93,11 +97,11 @@ class Publication(TaskSettings):
     @model_validator(mode="after")
     def _check_smallest_batch(self) -> Self:
         if self.smallest_batch is not None and self.smallest_batch > self.holders:
-            msg = (
+            raise setting_fault(
+                "smallest_batch",
                 f"smallest_batch is {self.smallest_batch} and {self.holders} holders are expected: "
-                "relays would lose every report; give a smaller one, or more holders"
+                "relays would lose every report; give a smaller one, or more holders",
             )
-            raise ValueError(msg)
         return self
 
     def published(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, Self
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Kind, Name
@@ -27,6 +28,7 @@ from privet.tables.text_format import HELP, Encoding, Separator, Stated
 
 from ..core.looks import Looks
 from .columns import MAX_ROWS
+from .inputs import Asked
 
 DEFAULT_HOLDERS = 10_000
 DEFAULT_SMALLEST_GROUP = SMALLEST_GROUP
@@ -52,6 +54,13 @@ GIVEN_UP = {
 """Former settings of a task, or values of one, and what to do instead."""
 
 
+def setting_fault(
+    name: str, said: str, kind: LiteralString = "settings_contradict"
+) -> PydanticCustomError:
+    """The error of a validator that compares settings, with the name of the one to change."""
+    return PydanticCustomError(kind, "{said}", {"said": said, "setting": name})
+
+
 class SettingsModel(BaseModel):
     """Base of the forms: immutable, no unknown fields, finite numbers only.
 
@@ -66,8 +75,7 @@ class SettingsModel(BaseModel):
         for gone, instead in GIVEN_UP.items():
             name, _, value = gone.partition("=")
             if isinstance(given, dict) and name in given and value in ("", given[name]):
-                msg = f"the setting {gone} no longer exists: {instead}"
-                raise ValueError(msg)
+                raise setting_fault(name, f"the setting {gone} no longer exists: {instead}")
         return given
 
 
@@ -113,7 +121,8 @@ class TaskSettings(SettingsModel):
     """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default.
 
     Each is declared here only: commands, the dashboard's form, the API's schema, the classes for
-    scikit-learn and the table in docs/api.md take name, type, bounds, default and help from here.
+    scikit-learn and the table in docs/api.md take name, type, bounds, default and help from here,
+    and the form the label of its field (``Asked``).
     """
 
     name: Name = Field(description="Name of the task, for people.")
@@ -147,18 +156,22 @@ class TaskSettings(SettingsModel):
         "cells, at no cost of privacy budget; all others and the label stay protected. With depth "
         "and hidden_depth left open the task hides some where that tells more.",
     )
-    hidden_depth: Depth | None = Field(
+    hidden_depth: Annotated[Depth | None, Asked("Levels that split on hidden columns")] = Field(
         default=None,
         description="How many of the depth's levels split on hidden columns, below the disclosed "
         "ones; by default the fewest that follow the public model nearly as well. Growers other "
         "than distilled need it, unless all columns are disclosed.",
     )
-    smallest_group: Count = Field(
+    smallest_group: Annotated[
+        Count, Asked("Smallest group with the same disclosed answers", method=False)
+    ] = Field(
         default=DEFAULT_SMALLEST_GROUP,
         description="Minimum number of holders expected to share the disclosed "
         "values; 1 allows a single person.",
     )
-    label_type: Literal["classes", "range"] | None = Field(
+    label_type: Annotated[
+        Literal["classes", "range"] | None, Asked("Kind of the predicted column")
+    ] = Field(
         default=None,
         description="Whether the label is one of several classes or a number in a range; by "
         "default texts and few whole numbers are classes.",
@@ -174,53 +187,63 @@ class TaskSettings(SettingsModel):
         description="Low and high end of the range that a numeric label is clipped to; by default "
         "that of the public data.",
     )
-    prevalence: dict[Text, Annotated[float, Field(gt=0.0, lt=1.0, strict=True)]] = Field(
+    prevalence: Annotated[
+        dict[Text, Annotated[float, Field(gt=0.0, lt=1.0, strict=True)]],
+        Asked("Known shares among the people asked", method=False),
+    ] = Field(
         default_factory=dict,
         description="Share of the holders in a class, by class, as far as it is known: estimates "
         "start there instead of at the public records, which may be enriched with a rare class; "
         "the other classes share the rest.",
     )
-    grower: str = Field(
+    grower: Annotated[str, Asked("How the tree is grown")] = Field(
         default="distilled",
         description="How the partition is grown: distilled from a public model, cart, grid, or "
         "LPCT's max_edge and random_max_edge.",
     )
-    depth: Depth | None = Field(
+    depth: Annotated[Depth | None, Asked("Levels of the tree")] = Field(
         default=None,
         description="Splits per path, about log2 of the number of cells; by default from the "
         "number of holders, epsilon and the features.",
     )
-    min_leaf: Rows = Field(
+    min_leaf: Annotated[Rows, Asked("Fewest public records beside a split")] = Field(
         default=0,
         description="Minimum number of public records on each side of a split; 0 keeps all 2^depth "
         "cells of max_edge.",
     )
-    seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
-    centred: Flag | None = Field(
+    seed: Annotated[Seed, Asked("Start of what is drawn")] = Field(
+        default=0, description="Seed of growers that draw at random."
+    )
+    centred: Annotated[Flag | None, Asked("Report numbers relative to the public model")] = Field(
         default=None,
         description="Whether a numeric label is reported relative to the public model's mean in "
         "its cell; by default with the grower distilled and one question.",
     )
-    mechanism: str = Field(default="subset", description="Mechanism that perturbs answers.")
-    parameters: dict[str, int | float | str] = Field(
+    mechanism: Annotated[str, Asked("How answers are changed")] = Field(
+        default="subset", description="Mechanism that perturbs answers."
+    )
+    parameters: Annotated[dict[str, int | float | str], Asked("Numbers of the mechanism")] = Field(
         default_factory=dict, description="Parameters of the mechanism, by name."
     )
-    looks: Looks = Field(
+    looks: Annotated[Looks, Asked("Looks at the figures", method=False)] = Field(
         default="many",
         description="Whether intervals hold at every look while reports come in (many), or at one "
         "look chosen beforehand (once) and are narrower.",
     )
-    allocation: Literal["all", "one"] = Field(
+    allocation: Annotated[Literal["all", "one"], Asked("Questions to each person")] = Field(
         default="all",
         description="Whether a holder answers all questions, or one of them drawn at random.",
     )
-    label_part: Annotated[float, Field(ge=0.0, le=0.9, strict=True)] = Field(
+    label_part: Annotated[
+        Annotated[float, Field(ge=0.0, le=0.9, strict=True)],
+        Asked("Share asked for the predicted answer alone"),
+    ] = Field(
         default=0.0,
         description="Share of the holders, drawn by their devices, who answer the label alone at "
         "the full epsilon; overall figures then take fewer reports, and cells more. It needs one "
         "question and no disclosed columns.",
     )
-    questions: tuple["QuestionSettings", ...] = Field(
+    questions: Annotated[tuple["QuestionSettings", ...], Asked("Several questions")] = Field(
         default_factory=lambda: (QuestionSettings(),),
         min_length=1,
         max_length=MAX_QUESTIONS,
@@ -250,7 +273,7 @@ class TaskSettings(SettingsModel):
         description="Moment from which reports no longer count, with its time zone, such as "
         "2030-12-31T18:00Z.",
     )
-    quota: Count | None = Field(
+    quota: Annotated[Count | None, Asked("Most answers that count", method=False)] = Field(
         default=None,
         description="Maximum number of reports that are counted; it is not published.",
     )
@@ -258,7 +281,7 @@ class TaskSettings(SettingsModel):
         default=False,
         description="Count only reports with an invitation, from the start; the task says so.",
     )
-    draft: Flag = Field(
+    draft: Annotated[Flag, Asked("Draft", method=False)] = Field(
         default=False, description="Keep the task as a draft, which takes no reports yet."
     )
 
@@ -271,25 +294,32 @@ class TaskSettings(SettingsModel):
         return moment
 
     @model_validator(mode="after")
+    def _check_dates(self) -> Self:
+        if self.opens is not None and self.closes is not None and self.opens >= self.closes:
+            raise setting_fault("closes", "a task must open before it closes", "dates_swapped")
+        return self
+
+    @model_validator(mode="after")
     def _check_disclosed(self) -> Self:
         if not self.disclosed and (
             self.hidden_depth is not None or self.smallest_group != DEFAULT_SMALLEST_GROUP
         ):
-            msg = (
+            depth = self.hidden_depth is not None
+            raise setting_fault(
+                "hidden_depth" if depth else "smallest_group",
                 "hidden_depth and smallest_group need disclosed columns: name some, or leave both "
-                "out"
+                "out",
             )
-            raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
     def _check_label_part(self) -> Self:
         if self.label_part and (self.disclosed or len(self.questions) > 1 or not self.asks_label):
-            msg = (
+            raise setting_fault(
+                "label_part",
                 "label_part is for a task with one question about the label and no disclosed "
-                "columns: leave one of them out"
+                "columns: leave one of them out",
             )
-            raise ValueError(msg)
         return self
 
     @model_validator(mode="after")
@@ -299,8 +329,10 @@ class TaskSettings(SettingsModel):
             raise ValueError(msg)
         if self.label_range is not None and not self.label_range[0] < self.label_range[1]:
             low, high = self.label_range
-            msg = f"label_range is {low:g} to {high:g}: give its low end, then its high end"
-            raise ValueError(msg)
+            raise setting_fault(
+                "label_range",
+                f"label_range is {low:g} to {high:g}: give its low end, then its high end",
+            )
         declared = {"classes": self.label_range, "range": self.classes}
         if self.label_type is not None and declared[self.label_type] is not None:
             msg = f"label_type {self.label_type!r} contradicts what is declared about the label"
@@ -311,11 +343,14 @@ class TaskSettings(SettingsModel):
     def _check_budget(self) -> Self:
         given = [question.epsilon for question in self.questions]
         if self.allocation == "all" and sum(e or 0.0 for e in given) > self.epsilon * (1 + 1e-9):
-            msg = f"the questions' epsilon add up to more than the task's {self.epsilon}"
-            raise ValueError(msg)
+            raise setting_fault(
+                "questions",
+                f"the questions' epsilon add up to more than the task's {self.epsilon}",
+            )
         if self.allocation == "one" and any((e or 0.0) > self.epsilon for e in given):
-            msg = f"a question spends more than the task's epsilon of {self.epsilon}"
-            raise ValueError(msg)
+            raise setting_fault(
+                "questions", f"a question spends more than the task's epsilon of {self.epsilon}"
+            )
         return self
 
     def by_question(self) -> list[Self]:

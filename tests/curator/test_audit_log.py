@@ -25,12 +25,12 @@ from privet.curator.http import ROUTES, health, openapi
 from privet.curator.settings import Settings
 from tests.batch_folder import BatchFolder
 from tests.curator import samples
-from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.made import open_task, report, task
 from tests.curator.datastore.races import READING, verbs
 from tests.curator.datastore.servers import new_file
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.small_models import small_public_models
+from tests.curator.studies import form_of
 from tests.curator.test_server import start
 from tests.curator.use_cases import Threads
 from tests.manual_clock import ManualClock
@@ -63,6 +63,7 @@ CALLS: dict[str, str] = {
     "POST /tasks/{task_id}/models/{number}/predict-file": "",
     "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
     "POST /new/columns": "",
+    "POST /new/check": "",
     "POST /new/plan": "",
     "POST /new/preview": "",
     "POST /tasks/{task_id}/delete": "task deleted",
@@ -180,11 +181,7 @@ def test_every_call_is_in_the_table() -> None:
 
 async def test_every_call_that_changes_something_is_logged(http: Http, address: str) -> None:
     """What it changes, and nothing that it does not."""
-    columns = ("age", "hours", "job", "member", "label")
-    fields = {f"name.{place}": name for place, name in enumerate(columns)}
-    fields |= {f"use.{place}": "on" for place in range(5)}
-    form = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **fields}
-    form |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
+    form = form_of(samples.survey(60))
     upload = {"files": {"public": ("a.csv", samples.survey(60))}}
     record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
     answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "False"}
@@ -212,10 +209,11 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         "POST /tasks/{task_id}/fit": {"data": {"estimator": "weighted", "weight": "inf"}},
         "POST /tasks/{task_id}/models/{number}/promote": {"data": {}},
         "POST /new/columns": {**upload, "data": {}},
-        "POST /new/plan": {**upload, "data": form},
-        "POST /new/preview": {**upload, "data": form},
+        "POST /new/check": form,
+        "POST /new/plan": form,
+        "POST /new/preview": form,
         "POST /new/relay": {"data": {"relay": "http://127.0.0.1:9"}},
-        "POST /new": {**upload, "data": form},
+        "POST /new": form,
         "POST /tasks/{task_id}/delete": {"data": {"name": "survey"}},
         "POST /access/tokens": {"data": {"name": "desk", "scope": "reader"}},
         "POST /access/tokens/revoke": {"data": {"name": "desk"}},

@@ -20,10 +20,10 @@ from privet.learning.public_model import candidates
 from privet.protocol.status import RelayDescription
 from tests.curator import samples
 from tests.curator.dashboard.test_panels import waves
-from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.conftest import new_databases, postgres_url, shared_database, url
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.small_models import small_public_models
+from tests.curator.studies import form_of
 from tests.curator.use_cases import answer
 from tests.manual_clock import ManualClock
 
@@ -32,17 +32,7 @@ __all__ = ["new_databases", "postgres_url", "shared_database", "small_public_mod
 RECORD = {"age": 50, "hours": 40.0, "job": "smith", "member": True}
 HOLDERS = 40
 DAY = 86_400.0
-COLUMNS = ("age", "hours", "job", "member", "label")
 PUBLIC = samples.survey(60)
-
-
-def wizard() -> dict[str, Any]:
-    """A form of the wizard."""
-    fields = {f"name.{place}": name for place, name in enumerate(COLUMNS)}
-    fields |= {f"use.{place}": "on" for place in range(len(COLUMNS))}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    given = {"unplanned": "on", "name": "by form", "label": "label", "epsilon": "1"}
-    return {"files": {"public": ("a.csv", PUBLIC)}, "data": {"holders": "300", **given, **fields}}
 
 
 def settings_of(name: str, **more: Any) -> dict[str, Any]:
@@ -125,11 +115,12 @@ CALLS = {
     "POST /tasks/{task}/models/2/predict-file": Call(
         9, {"files": {"file": ("a.csv", PUBLIC)}, "data": {}}
     ),
-    "POST /new/columns": Call(4, wizard()),
-    "POST /new/plan": Call(2, wizard()),
-    "POST /new/preview": Call(4, wizard()),
+    "POST /new/columns": Call(4, form_of(PUBLIC)),
+    "POST /new/check": Call(2, form_of(PUBLIC)),
+    "POST /new/plan": Call(2, form_of(PUBLIC)),
+    "POST /new/preview": Call(4, form_of(PUBLIC)),
     "POST /new/relay": form(15, relay="https://relay.example"),
-    "POST /new": Call(14, wizard()),
+    "POST /new": Call(14, form_of(PUBLIC)),
     "POST /tasks/{task}/link": form(13, relay="https://relay.example"),
     "POST /tasks/{task}/start": form(15),
     "POST /tasks/{task}/fit": form(19, estimator="weighted"),

@@ -1,13 +1,55 @@
 /**
- * The form of a new task: one step at a time, a draft that this browser keeps, translations, and what epsilon means.
+ * The form of a new task. It edits one JSON document, where each field's name is its place (`study.py`), and goes one
+ * step at a time; the curator says what is wrong with the document, by field.
  *
- * The draft, with its file, stands in IndexedDB until the task is published, the draft is discarded, or somebody
- * signs out (`page.js`). No secret is kept.
+ * A draft, with its file, stands in IndexedDB until the task is published, the draft is discarded, or somebody signs
+ * out (`page.js`). No secret is kept.
  */
 
 const form = document.getElementById("wizard");
+const summary = document.getElementById("faults");
+const index = document.getElementById("steps");
+const wide = matchMedia("(min-width: 60rem)");
 const KEY = "new";
-const files = ["public", "register"];
+const FILES = ["public", "register"];
+const OUTSIDE = new Set([...FILES, "form_token", "planned", "unplanned", "relay", "start"]);
+const CHECK_AFTER_MS = 300;
+const { title } = document;
+
+let study = {}; // the document
+let changes = {}; // what somebody changed in it, by field
+let faults = null; // what is wrong with it, by field; null before the curator has said so
+let said = []; // the fields whose faults stand on the page
+
+// ---- the document and its draft
+
+const fields = () => [...form.elements].filter(({ name }) => name && !OUTSIDE.has(name));
+const at = (path) => path.split(".").reduce((part, key) => part?.[key], study);
+
+function put(path, value) {
+  const keys = path.split(".");
+  const last = keys.pop();
+  keys.reduce((part, key) => part[key], study)[last] = value;
+  changes[path] = value;
+}
+
+/** Let the form's fields have the document's values. */
+function fill() {
+  for (const each of fields()) {
+    const value = at(each.name) ?? "";
+    if (each.type === "radio") each.checked = each.value === value;
+    else if (each.type === "checkbox") each.checked = value === true;
+    else each.value = value;
+  }
+  for (const follow of [sayOdds, sayWaves, sayLanguage, sayAnswers, showTranslations]) follow();
+  document.getElementById("translations").open = study.translations.length > 0;
+}
+
+/** The document as a file, without languages that have no text. */
+function asFile() {
+  const translations = (study.translations ?? []).filter(({ texts }) => texts.length > 0);
+  return new File([JSON.stringify({ ...study, translations })], "study.json", { type: "application/json" });
+}
 
 /** Do something with the store of drafts; resolves when it is durable. */
 function stored(mode, work) {
@@ -28,52 +70,39 @@ function stored(mode, work) {
   });
 }
 
+const kept = () => stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
 const discard = () => stored("readwrite", (drafts) => drafts.delete(KEY)).catch(() => undefined);
-const columns = () => [...form.querySelectorAll("[name^='name.']")].map((each) => each.value).join("\n");
-
-const isChoice = (field) => ["checkbox", "radio"].includes(field.type);
-
-function changed(field) {
-  if (!field.name || ["file", "hidden"].includes(field.type)) return false;
-  if (isChoice(field)) return field.checked !== field.defaultChecked;
-  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
-  return field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0);
-}
-
+const columns = () => (study.columns ?? []).map(({ found }) => found.name).join("\n");
 let saving = Promise.resolve();
 
-/** Keep what differs from the form as it came, once its columns are there. */
+/** Keep what was changed in the document, once its columns are there. */
 function save() {
   if (columns() === "") return;
-  const fields = [...form.elements].filter(changed).map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
-  const chosen = files.map((name) => [name, form.elements[name].files[0]]).filter(([, file]) => file);
-  const draft = { columns: columns(), fields, files: chosen, saved: new Date(), step: location.hash.slice(1) };
+  const chosen = FILES.map((name) => [name, form.elements[name].files[0]]).filter(([, file]) => file);
+  const draft = { columns: columns(), changes: { ...changes }, files: chosen, saved: new Date(), step: location.hash.slice(1) };
   saving = saving.then(() => stored("readwrite", (drafts) => drafts.put(draft, KEY))).catch(() => undefined);
 }
 
-/** Fill the form in from the draft, if that is of the same columns. */
-async function restore() {
-  const draft = await stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
-  if (draft?.columns !== columns()) return undefined;
-  for (const [name, value] of draft.fields) {
-    const field = form.elements.namedItem(name);
-    if (field?.type === "checkbox") field.checked = value;
-    else if (field) field.value = value; // of radio buttons that with this value
+/** Take the document that came with the columns, with the draft's changes if that is of the same columns. */
+async function begin() {
+  [changes, faults, said] = [{}, null, []];
+  show(false); // at once, before all steps are drawn below each other
+  await saving;
+  const draft = await kept();
+  if (draft?.columns === columns()) {
+    for (const [path, value] of Object.entries(draft.changes)) if (path === "translations" || form.elements.namedItem(path)) put(path, value);
   }
-  sayOdds();
-  sayWaves();
-  sayLanguage();
-  for (const each of form.querySelectorAll("[data-column]")) sayAnswers(each);
-  showTranslations();
-  document.getElementById("translations").open = translations().length > 0;
-  return draft.step;
+  fill();
+  go(draft?.columns === columns() && step(draft.step) && draft.step !== "data" ? draft.step : "questions");
+  await check();
+  sayLeft();
 }
 
 /** Offer the draft of an earlier visit. */
 async function offer() {
-  const draft = await stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
+  const draft = await kept();
   const place = document.getElementById("draft");
-  if (!draft || columns() !== "") return;
+  if (!draft?.changes || columns() !== "") return;
   const [, file] = draft.files.find(([name]) => name === "public");
   place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, with ${file.name}.`;
   place.hidden = false;
@@ -83,39 +112,150 @@ async function offer() {
   };
   place.querySelector("[data-draft='go-on']").onclick = () => {
     place.hidden = true;
-    for (const [name, kept] of draft.files) {
+    for (const [name, file] of draft.files) {
       const transfer = new DataTransfer();
-      transfer.items.add(kept);
+      transfer.items.add(file);
       form.elements[name].files = transfer.files;
     }
     form.querySelector("[formaction$='/new/columns']").click();
   };
 }
 
+// ---- what is wrong
+
+let asked = 0;
+
+/** Ask the curator what is wrong with the document as it is now. */
+async function check() {
+  const number = ++asked;
+  const body = new FormData();
+  body.set("form_token", form.elements.form_token.value);
+  body.set("study", asFile());
+  const response = await fetch(`${form.getAttribute("action")}/check`, { method: "POST", body }).catch(() => null);
+  const found = response?.ok ? await response.json() : { "": "The curator does not answer: try again, or load the page again" };
+  for (const each of fields()) if (each.validity.badInput) found[each.name] = "choose a whole date";
+  if (number === asked) faults = found;
+}
+
+/** The field of a fault, or that of which it is a part; null if there is none. */
+function field(path) {
+  for (let name = path; name; name = name.slice(0, Math.max(name.lastIndexOf("."), 0))) {
+    const found = form.elements.namedItem(name);
+    if (found) return found instanceof RadioNodeList ? found[0] : found;
+  }
+  return null;
+}
+
+const stepOf = (path) => field(path)?.closest("[data-step]").dataset.step ?? "check";
+const faultsOf = (id) => Object.keys(faults ?? {}).filter((path) => stepOf(path) === id);
+
+/** The words of a field's label: those of a group's for a wave or a decision, and for a column its name first. */
+function named(of) {
+  const group = of.closest(".wave, .decision");
+  if (group) return group.querySelector("legend").textContent.replace(/\?[^?]*$/u, "");
+  const label = of.labels[0].cloneNode(true);
+  for (const each of label.querySelectorAll("small, input, select, textarea")) each.remove();
+  const column = of.closest("[data-column]")?.querySelector("legend").textContent;
+  return [column, label.textContent.trim().replace(/[?:]$/u, "")].filter(Boolean).join(", ");
+}
+
+/** What is wrong with a field, in the words of labels. */
+function sentence(path) {
+  const of = field(path);
+  const text = faults[path].replace(/\b[a-z]+(?:_[a-z]+)+\b/gu, (name) => (form.elements[name] ? `“${named(form.elements[name])}”` : name));
+  return of ? `${named(of)}: ${text}` : text;
+}
+
+/** The element before which a field's fault stands: within the field's own cell of a grid. */
+function belowFault(of) {
+  const label = of.closest("label");
+  if (!label?.parentElement.matches(".two, .grid, .row")) return label ?? of;
+  const cell = document.createElement("div");
+  label.replaceWith(cell);
+  cell.append(label);
+  return label;
+}
+
+/** Say at each of these fields what is wrong there, and above the step, with links to them. */
+function say(paths) {
+  for (const each of form.querySelectorAll(".fault")) each.remove();
+  for (const each of form.querySelectorAll("[aria-invalid]")) {
+    each.removeAttribute("aria-invalid");
+    each.setAttribute("aria-describedby", each.getAttribute("aria-describedby").replace(/^fault\S* ?/u, ""));
+  }
+  const order = [...form.elements];
+  said = paths.filter((path) => path in faults).sort((one, other) => order.indexOf(field(one)) - order.indexOf(field(other)));
+  for (const path of said) {
+    const of = field(path);
+    if (!of) continue;
+    const text = of.closest(".decision") ? faults[path].replace(/^./u, (first) => first.toUpperCase()) : sentence(path);
+    const line = Object.assign(document.createElement("p"), { className: "problem fault", textContent: text, id: `fault-${path}` });
+    of.setAttribute("aria-invalid", "true");
+    of.setAttribute("aria-describedby", `${line.id} ${of.getAttribute("aria-describedby") ?? ""}`.trim());
+    belowFault(of).before(line);
+  }
+  const here = said.filter((path) => [stepOf(path), "check"].includes(current()));
+  const list = document.createElement("ul");
+  for (const path of here) {
+    const link = Object.assign(document.createElement("a"), { textContent: sentence(path) });
+    if (field(path)) link.href = `#${stepOf(path)}`;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(stepOf(path), field(path));
+    });
+    list.append(document.createElement("li"));
+    list.lastChild.append(link);
+  }
+  summary.replaceChildren(Object.assign(document.createElement("h2"), { textContent: "There is a problem" }), list);
+  summary.hidden = here.length === 0;
+  document.title = summary.hidden ? title : `Error: ${title}`;
+}
+
+/** True if nothing is wrong with these fields; else that is said, and has the focus. */
+function good(paths) {
+  say(paths);
+  if (!summary.hidden) summary.focus();
+  return paths.length === 0;
+}
+
+let timer = 0;
+
+/** Take back what was said of fields that are right now; no other is marked before somebody goes on. */
+function checkSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
+    const before = JSON.stringify(said.map((path) => faults[path]));
+    await check();
+    if (before !== JSON.stringify(said.map((path) => faults[path]))) say(said);
+    sayLeft();
+  }, CHECK_AFTER_MS);
+}
+
+// ---- sentences that follow what is typed
+
 /** The number in a field, perhaps with a decimal comma; NaN for `1,125`, which may be two. */
-function number(name) {
-  const text = form.elements[name]?.value.trim() ?? "";
-  return /^[-+]?[1-9]\d{0,2},\d{3}$/u.test(text) ? NaN : Number(text.replace(",", "."));
+function number(text) {
+  return /^[-+]?[1-9]\d{0,2},\d{3}$/u.test(text.trim()) ? NaN : Number(text.trim().replace(",", "."));
 }
 
 /** The sentence below epsilon, for the number that stands there. */
 function sayOdds() {
-  const epsilon = number("epsilon");
-  const place = form.querySelector("[data-of-hundred]");
-  if (place) place.textContent = epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
+  const epsilon = number(study.epsilon);
+  form.querySelector("[data-of-hundred]").textContent = epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
 }
 
 /** Show as many waves as were chosen, and what all answers of one person cost together. */
 function sayWaves() {
-  const count = form.elements.wave_count?.value;
-  if (count === undefined) return;
-  for (const each of form.querySelectorAll("[data-wave]")) each.hidden = Number(each.dataset.wave) > Number(count);
-  const [epsilon, place] = [number("epsilon"), document.getElementById("lifetime")];
-  const lifetime = form.elements.mode.value === "repeat" ? Number(count) * epsilon : epsilon;
+  const count = Number(study.wave_count);
+  for (const each of form.querySelectorAll("[data-wave]")) each.hidden = Number(each.dataset.wave) > count;
+  const [epsilon, place] = [number(study.epsilon), document.getElementById("lifetime")];
+  const lifetime = study.mode === "repeat" ? count * epsilon : epsilon;
   const more = lifetime > Number(place.dataset.cap) ? `, more than the ${place.dataset.cap} that the answer page takes` : "";
   place.className = more ? "problem" : "help";
   place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
+
+const sayLanguage = () => { form.querySelector("[data-unstated]").hidden = Boolean(study.language); };
 
 /** A number with spaces between its thousands, as other pages write it. */
 const thousands = (text) => text.replace(/\B(?<![.,]\d*)(?=(?:\d{3})+(?!\d))/gu, "\u202f");
@@ -123,94 +263,79 @@ const thousands = (text) => text.replace(/\B(?<![.,]\d*)(?=(?:\d{3})+(?!\d))/gu,
 /** The end of a range: four digits have no space. */
 const amount = (text) => (/^\D?\d{1,4}(?!\d)/u.test(text) ? text : thousands(text));
 
+const lines = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean);
+
+/** The categories of a column, as they are to be called. */
+function answers({ found, means, one, blank, void: gap, void_name: name, rename, categories }) {
+  if (means.some(Boolean)) return means.filter(Boolean);
+  const called = new Map(found.merges.filter((_, place) => one[place] === "yes").map((pair) => [pair.old, pair.new]));
+  if (blank === "missing") for (const each of Object.keys(found.blanks)) called.set(each, "");
+  for (const line of lines(rename)) {
+    const equals = line.lastIndexOf("=");
+    if (equals >= 0) called.set(line.slice(0, equals).trim(), line.slice(equals + 1).trim());
+  }
+  const all = [...lines(categories).map((each) => called.get(each) ?? each), ...(gap === "answer" ? [name] : [])];
+  return [...new Set(all.filter(Boolean))];
+}
+
+const some = (all, most) => all.slice(0, most).join(", ") + (all.length > most ? ` and ${all.length - most} more` : "");
+
 /** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
 function saidAnswers(column) {
-  const field = (name) => column.querySelector(`[name^='${name}.']`)?.value ?? "";
-  const years = column.querySelector("[value='year']:checked")?.parentElement.textContent.match(/\d{4}/gu);
-  const [low, high] = years ?? [field("low"), field("high")];
-  const means = column.querySelector("[data-means]")?.value;
-  if (low !== "" && !means) return `${amount(low)} to ${amount(high)} ${field("unit")}`.trim();
-  const all = [...new Set(answers(column).map((each) => each.trim()).filter(Boolean))];
-  return all.slice(0, 8).join(", ") + (all.length > 8 ? ` and ${all.length - 8} more` : "");
+  const [low, high] = column.use === "year" ? column.found.years.map(String) : [column.low, column.high];
+  return low && !column.means.some(Boolean) ? `${amount(low)} to ${amount(high)} ${column.unit}`.trim() : some(answers(column), 8);
 }
 
-/** The answers of a column in its summary, as they are to be called. */
-function sayAnswers(column) {
-  const place = column.querySelector("[data-answers]");
-  if (!place) return;
-  const all = [...new Set(answers(column).map((each) => each.trim()).filter(Boolean))];
-  place.textContent = all.slice(0, 6).join(", ") + (all.length > 6 ? ` and ${all.length - 6} more` : "");
+/** The answers of each column in its row, as they are to be called. */
+function sayAnswers() {
+  form.querySelectorAll("[data-column]").forEach((row, place) => {
+    const text = row.querySelector("[data-answers]");
+    if (text) text.textContent = some(answers(study.columns[place]), 6);
+  });
 }
 
-const sayLanguage = () => { form.querySelector("[data-unstated]").hidden = form.elements.language.value !== ""; };
+const isAsked = (column) => Boolean(column.use) || column.found.name === study.label;
+
+/** A column's question as people read it. */
+const question = (column) => column.prompt.trim() || form.elements[`columns.${study.columns.indexOf(column)}.prompt`]?.placeholder || column.found.name;
 
 // ---- translations: a field for each text of the task, in each language that was chosen
 
 /** The texts of the task by what they belong to, each text once, in the order in which people read them. */
 function originals() {
   const seen = new Set();
-  const once = (title, texts, question) => {
-    const left = texts.map((each) => each.trim()).filter((each) => each && !seen.has(each) && seen.add(each));
-    return left.length > 0 ? [{ title, question, texts: left }] : [];
+  const once = (heading, texts, prompt) => {
+    const left = texts.map((each) => each?.trim()).filter((each) => each && !seen.has(each) && seen.add(each));
+    return left.length > 0 ? [{ heading, prompt, texts: left }] : [];
   };
-  const study = ["name", "description", "asker_name", "asker_purpose"].map((name) => form.elements[name].value);
-  return [...once("The study", study), ...[...form.querySelectorAll("[data-column]")].filter(isAsked).flatMap((column) => {
-    const name = column.querySelector("[name^='name.']").value;
-    const prompt = column.querySelector("[name^='prompt.']");
-    const more = [...column.querySelectorAll(".texts [data-text]")].map((each) => each.value);
-    const question = prompt?.value || name;
-    return once(prompt?.value || prompt?.placeholder || name, [question, ...more, ...answers(column)], question.trim());
+  return [...once("The study", [study.name, study.description, study.asker.name, study.asker.purpose]), ...study.columns.filter(isAsked).flatMap((column) => {
+    const prompt = column.prompt.trim() || column.found.name;
+    return once(question(column), [prompt, column.description, column.unit, ...answers(column)], prompt);
   })];
 }
-
-/** The categories of a column, as they are to be called. */
-function answers(column) {
-  const means = [...column.querySelectorAll("[data-means]")].map((each) => each.value).filter(Boolean);
-  if (means.length > 0) return means;
-  const called = new Map();
-  for (const yes of column.querySelectorAll("[value='yes']:checked")) {
-    const [old, name] = yes.closest("fieldset").querySelectorAll("[type='hidden']");
-    called.set(old.value, name.value);
-  }
-  const blank = column.querySelector("[name^='blank.'][value='missing']:checked");
-  if (blank) for (const each of column.querySelector("[name^='blanks.']").value.split("\n")) called.set(each, "");
-  for (const line of column.querySelector("[name^='rename.']")?.value.split("\n") ?? []) {
-    const at = line.lastIndexOf("=");
-    if (at >= 0) called.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
-  }
-  const found = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
-  const isAnswer = column.querySelector("[name^='void.'][value='answer']:checked") !== null;
-  const more = isAnswer ? [column.querySelector("[name^='void_name.']").value] : [];
-  return [...found.map((each) => called.get(each.trim()) ?? each), ...more];
-}
-
-const isAsked = (column) => Boolean(column.querySelector("[name^='use.']:checked")?.value) || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
-
-const translations = () => JSON.parse(form.elements.translations?.value || "[]");
 
 /** Show a field for each text and language; what was translated before stays. */
 function showTranslations() {
   const place = form.querySelector("[data-translations]");
   const names = Object.fromEntries([...form.querySelector("[data-translate]").options].map((each) => [each.value, each.textContent]));
-  place.replaceChildren(...translations().map(({ language, texts }) => {
-    const known = new Map(texts);
+  place.replaceChildren(...study.translations.map((into) => {
+    const { language } = into;
+    const known = new Map(into.texts);
     const group = Object.assign(document.createElement("fieldset"), { lang: language });
     group.append(Object.assign(document.createElement("legend"), { textContent: names[language] ?? language }));
-    for (const { title, question, texts: own } of originals()) {
-      group.append(Object.assign(document.createElement("b"), { textContent: title }));
-      for (const original of own) {
-      const label = Object.assign(document.createElement("label"), { textContent: original === question ? "Question" : original });
-      const field = Object.assign(document.createElement("textarea"), { rows: 1, value: known.get(original) ?? "" });
-      if (original === question) field.setAttribute("aria-label", `Question: ${original}`);
-      field.addEventListener("input", () => {
-        const now = translations();
-        const into = now.find((each) => each.language === language);
-        into.texts = into.texts.filter(([text]) => text !== original);
-        if (field.value.trim()) into.texts.push([original, field.value.trim()]);
-        form.elements.translations.value = JSON.stringify(now);
-      });
-      label.append(field);
-      group.append(label);
+    for (const { heading, prompt, texts } of originals()) {
+      group.append(Object.assign(document.createElement("b"), { textContent: heading }));
+      for (const original of texts) {
+        const label = Object.assign(document.createElement("label"), { textContent: original === prompt ? "Question" : original });
+        const text = Object.assign(document.createElement("textarea"), { rows: 1, value: known.get(original) ?? "" });
+        if (original === prompt) text.setAttribute("aria-label", `Question: ${original}`);
+        text.addEventListener("input", () => {
+          into.texts = into.texts.filter(([each]) => each !== original);
+          if (text.value.trim()) into.texts.push([original, text.value.trim()]);
+          put("translations", study.translations);
+        });
+        label.append(text);
+        group.append(label);
       }
     }
     return group;
@@ -218,10 +343,8 @@ function showTranslations() {
 }
 
 function addLanguage(select) {
-  const now = translations();
-  if (select.value && !now.some(({ language }) => language === select.value)) {
-    form.elements.translations.value = JSON.stringify([...now, { language: select.value, texts: [] }]);
-  }
+  const isNew = select.value && !study.translations.some(({ language }) => language === select.value);
+  if (isNew) put("translations", [...study.translations, { language: select.value, texts: [] }]);
   select.value = "";
   showTranslations();
   save();
@@ -229,188 +352,86 @@ function addLanguage(select) {
 
 // ---- one step at a time, with an index that says what is left
 
-const index = document.getElementById("steps");
-const wide = matchMedia("(min-width: 60rem)");
 const steps = () => [...form.querySelectorAll("[data-step]")];
 const step = (id) => form.querySelector(`[data-step="${id}"]`);
-const heading = (id) => step(id).querySelector("h2").textContent;
-
-/** The words of a field's label, without those of help in it. */
-function named(field) {
-  const label = field.labels[0].cloneNode(true);
-  for (const each of label.querySelectorAll("small, input, select, textarea")) each.remove();
-  return label.textContent.trim().replace(/[?:]$/u, "");
-}
-
-/** What is missing in a step: each a field, and what to say of it. */
-function missing(part) {
-  const fields = [...part.querySelectorAll("input, select, textarea")].filter((each) => !each.validity.valid);
-  const found = fields.map((field) => [field, said(field)]);
-  for (const column of [...part.querySelectorAll("[data-column]")].filter(isAsked)) {
-    for (const pair of column.querySelectorAll(".decision:has([type='radio'])")) {
-      if (!pair.querySelector(":checked")) found.push([pair.querySelector("[type='radio']"), pair.querySelector("legend").textContent]);
-    }
-    const called = column.querySelector("[name^='void_name.']");
-    const isAnswer = column.querySelector("[name^='void.'][value='answer']:checked") !== null;
-    if (isAnswer && !called.value.trim()) found.push([called, called.closest("fieldset").querySelector("legend").textContent]);
-    const means = [...column.querySelectorAll("[data-means]")];
-    const open = means.find((each) => !each.value.trim());
-    if (open && means.some((each) => each.value.trim())) found.push([open, column.querySelector(".decision legend").textContent]);
-  }
-  return found;
-}
-
-function said(field) {
-  if (!field.validity.valueMissing) return field.type === "url" ? `${named(field)}: it begins with https://` : `${named(field)}: ${field.validationMessage}`;
-  return field.type === "file" ? "Choose a file." : field.tagName === "SELECT" ? `${named(field)}: choose one.` : `${named(field)}: fill this in.`;
-}
-
-/** What is said at a field: no legend that stands above it anyway. */
-function saidHere(field, text) {
-  if (!field.closest(".decision")) return text;
-  return field.type === "radio" ? "Choose one." : "Fill this in.";
-}
-
-/** The element before which a field's fault stands: within the field's own cell of a grid. */
-function belowFault(field) {
-  const label = field.closest("label");
-  if (!label?.parentElement.matches(".two, .grid, .row")) return label ?? field;
-  const cell = document.createElement("div");
-  label.replaceWith(cell);
-  cell.append(label);
-  return label;
-}
-
-/** Say at each field what is missing there; nothing if nothing is. */
-function mark(part, faults) {
-  for (const each of part.querySelectorAll(".fault")) each.remove();
-  for (const each of part.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
-  for (const [field, text] of faults) {
-    const line = Object.assign(document.createElement("p"), { className: "problem fault", textContent: saidHere(field, text), id: `fault-${field.name}` });
-    field.setAttribute("aria-invalid", "true");
-    field.setAttribute("aria-describedby", [...new Set([line.id, ...(field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean)])].join(" "));
-    belowFault(field).before(line);
-  }
-}
-
-/** Take back what was said at fields that are filled in now; no other is marked before somebody goes on. */
-function unmark(part) {
-  mark(part, missing(part).filter(([field]) => field.hasAttribute("aria-invalid")));
-}
+const current = () => (step(location.hash.slice(1)) ? location.hash.slice(1) : "data");
 
 /** Mark in the index where one is, and what each step lacks. */
-function sayLeft(current) {
-  const there = new Set(steps().map((each) => each.dataset.step));
+function sayLeft() {
+  const there = steps().map((each) => each.dataset.step);
   for (const link of index.querySelectorAll("[data-to]")) {
     const { to } = link.dataset;
     const state = link.parentElement.querySelector("small");
-    if (there.has(to) && !(to === "data" && there.size === 1)) link.href = `#${to}`;
+    if (there.length > 1 && there.includes(to)) link.href = `#${to}`;
     else link.removeAttribute("href");
-    if (to === current) link.setAttribute("aria-current", "step");
+    if (to === current()) link.setAttribute("aria-current", "step");
     else link.removeAttribute("aria-current");
-    const left = there.has(to) ? missing(step(to)).length : 0;
+    const left = faultsOf(to).length;
     const works = to !== "where" || form.querySelector("[data-works]");
-    const done = there.size > 1 && to !== "check";
-    state.textContent = !done ? "" : left > 0 ? `${left} to fill in` : works ? "done" : "no link yet";
-    state.className = done && left === 0 && works ? "is-done" : "";
+    const known = faults !== null && there.length > 1 && to !== "check";
+    state.textContent = !known ? "" : left > 0 ? `${left} to fill in` : works ? "done" : "no link yet";
+    state.className = known && left === 0 && works ? "is-done" : "";
   }
-  const at = [...there].indexOf(current) + 1;
-  index.querySelector("summary").textContent = there.size > 1 ? `Step ${at} of ${there.size}: ${heading(current)}` : "Steps";
+  const heading = step(current()).querySelector("h2").textContent;
+  index.querySelector("summary").textContent = there.length > 1 ? `Step ${there.indexOf(current()) + 1} of ${there.length}: ${heading}` : "Steps";
 }
 
 /** Show the step that the address names, or the first; its heading has the focus after a move. */
 function show(moved = true) {
-  const wanted = location.hash.slice(1);
-  const current = step(wanted) ? wanted : "data";
-  for (const each of steps()) each.hidden = each.dataset.step !== current;
+  for (const each of steps()) each.hidden = each.dataset.step !== current();
   index.open = wide.matches;
-  sayLeft(current);
-  if (current === "check") {
-    sayAll();
-    if (!document.getElementById("missing").hidden) sayMissing();
-  }
+  say(said);
+  sayLeft();
+  if (current() === "check") sayAll();
   if (!moved) return;
-  step(current).querySelector("h2").focus({ preventScroll: true });
+  step(current()).querySelector("h2").focus({ preventScroll: true });
   document.querySelector(".wizard").scrollIntoView();
 }
 
 /** Go to a step, and perhaps to a field in it. */
-function go(id, field = null) {
+function go(id, to = null) {
   if (location.hash !== `#${id}`) history.pushState(null, "", `#${id}`); // Back leads to the step before
   show();
   save();
-  if (!field) return;
-  for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  field.focus();
+  if (!to) return;
+  for (let fold = to.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  to.focus();
 }
 
-/** All that was entered, with a way back to each; what is missing is said above. */
+/** All that was entered, with a way back to each. */
 function sayAll() {
-  const place = document.getElementById("summary");
-  const asked = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && isAsked(each));
-  const leftOut = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && !isAsked(each));
-  const prompt = (column) => column.querySelector("[name^='prompt.']")?.value || column.querySelector("[name^='prompt.']")?.placeholder;
-  const withAnswers = (column) => [prompt(column), saidAnswers(column)].filter(Boolean).join(" – ");
-  const text = (name) => form.elements[name].value.trim();
-  const label = [...form.querySelectorAll("[data-column]")].find((each) => each.querySelector("[name^='name.']").value === text("label"));
-  const waves = text("wave_count");
+  const others = study.columns.filter(({ found }) => found.name !== study.label);
+  const [yes, no] = [others.filter(isAsked), others.filter((each) => !isAsked(each))];
+  const withAnswers = (column) => [question(column), saidAnswers(column)].filter(Boolean).join(" – ");
+  const label = study.columns.find(({ found }) => found.name === study.label);
+  const { name, contact, link, purpose } = study.asker;
+  const languages = [study.language, ...study.translations.map(({ language }) => language)];
+  const spoken = (tag) => [...form.elements.language.options].find(({ value }) => value === (tag ?? ""))?.textContent ?? tag;
   const rows = [
-    ["To be predicted", label ? withAnswers(label) || text("label") : "", "questions"],
-    [`Asked besides (${asked.length})`, asked.map(withAnswers), "questions"],
-    ...(leftOut.length > 0 ? [[`Left out (${leftOut.length})`, leftOut.map(prompt), "questions"]] : []),
-    ["Study", text("name"), "study"],
-    ["People", thousands(text("holders")), "study"],
-    ["Privacy of each answer", `ε = ${text("epsilon")}`, "study"],
-    ["When", waves ? `${waves} waves` : `${text("first_day") ? `from ${text("first_day")} ` : ""}until ${text("last_day") || "you close it"}`, "study"],
-    ["Who can answer", form.elements.invited.checked ? "only people with an invitation" : "everybody who has the link", "study"],
-    ["Who is asking", [text("asker_name"), text("asker_contact"), text("asker_link")].filter(Boolean).join(", "), "asker"],
-    ["Purpose", text("asker_purpose"), "asker"],
-    ["Languages", [form.elements.language.selectedOptions[0].textContent, ...translations().map(({ language }) => form.querySelector(`[data-translate] [value="${language}"]`)?.textContent ?? language)].join(", "), "asker"],
+    ["To be predicted", label ? withAnswers(label) : "", "questions"],
+    [`Asked besides (${yes.length})`, yes.map(withAnswers), "questions"],
+    ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "questions"]] : []),
+    ["Study", study.name, "study"],
+    ["People", faults?.holders ? "" : thousands(String(study.holders).replace(/\D/gu, "")), "study"],
+    ["Privacy of each answer", `ε = ${study.epsilon}`, "study"],
+    ["When", study.wave_count ? `${study.wave_count} waves` : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, "study"],
+    ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "study"],
+    ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker"],
+    ["Purpose", purpose, "asker"],
+    ["Languages", languages.map(spoken).join(", "), "asker"],
     ["Where people answer", form.querySelector("[data-works]")?.dataset.works ?? "no link for people yet", "where"],
   ];
-  place.replaceChildren(...rows.map(([name, value, to]) => {
+  document.getElementById("summary").replaceChildren(...rows.map(([term, value, to]) => {
     const row = document.createElement("div");
-    const link = Object.assign(document.createElement("a"), { href: `#${to}`, textContent: "Change" });
-    link.setAttribute("aria-label", `Change: ${name}`);
-    const last = document.createElement("dd");
-    last.append(link);
-    const [lines, is] = [Array.isArray(value) ? value : [value || "missing"], document.createElement("dd")];
+    const back = Object.assign(document.createElement("a"), { href: `#${to}`, textContent: "Change" });
+    back.setAttribute("aria-label", `Change: ${term}`);
+    const [is, last] = [document.createElement("dd"), document.createElement("dd")];
+    last.append(back);
     is.className = value ? "" : "is-missing";
-    is.append(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
-    row.append(Object.assign(document.createElement("dt"), { textContent: name }), is, last);
+    is.append(...[value || "missing"].flat().map((line) => Object.assign(document.createElement("div"), { textContent: line })));
+    row.append(Object.assign(document.createElement("dt"), { textContent: term }), is, last);
     return row;
   }));
-}
-
-/** What is missing anywhere, as links to its fields; the number of these. */
-function sayMissing() {
-  const place = document.getElementById("missing");
-  const faults = steps().flatMap((part) => {
-    const found = missing(part);
-    mark(part, found);
-    return found.map(([field, text]) => [part.dataset.step, field, text]);
-  });
-  place.hidden = faults.length === 0;
-  place.className = "problem";
-  const list = document.createElement("ul");
-  for (const [id, field, text] of faults) {
-    const link = Object.assign(document.createElement("a"), { href: `#${id}`, textContent: text });
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      go(id, field);
-    });
-    list.append(Object.assign(document.createElement("li"), {}));
-    list.lastChild.append(link);
-  }
-  place.replaceChildren(Object.assign(document.createElement("b"), { textContent: "This is missing:" }), list);
-  return faults.length;
-}
-
-/** True if nothing is missing anywhere; else that has the focus. */
-function complete() {
-  const left = sayMissing();
-  if (left > 0) document.getElementById("missing").focus();
-  return left === 0;
 }
 
 /** Ask whether to publish without a plan, unless there is one of the settings as they are. */
@@ -421,65 +442,73 @@ function sayPlanned(planned) {
   if (planned) box.checked = false;
 }
 
-form.addEventListener("click", (event) => {
+form.addEventListener("click", async (event) => {
   if (event.target.dataset.next === undefined) return;
-  const part = event.target.closest("[data-step]");
-  const faults = missing(part);
-  mark(part, faults);
-  if (faults.length > 0) go(part.dataset.step, faults[0][0]);
-  else go(steps()[steps().indexOf(part) + 1].dataset.step);
+  const id = current();
+  clearTimeout(timer);
+  await check();
+  if (good(faultsOf(id))) go(steps()[steps().indexOf(step(id)) + 1].dataset.step);
+  else sayLeft();
 });
-form.addEventListener("submit", (event) => {
-  const first = event.submitter?.dataset.into === "columns";
-  const faults = first ? missing(step("data")) : [];
-  if (first) mark(step("data"), faults);
-  if (faults.length > 0) go("data", faults[0][0]);
-  const whole = faults.length === 0 && (first || event.submitter?.dataset.into === "relay" || complete());
-  if (whole) return;
+
+let isGood = false;
+form.addEventListener("submit", async (event) => {
+  const { submitter } = event;
+  if (isGood || submitter?.dataset.into === "relay") return;
+  if (submitter?.dataset.into === "columns") {
+    faults = form.elements.public.files.length > 0 ? {} : { public: "choose a file" };
+    if (good(Object.keys(faults))) return;
+  }
   event.preventDefault();
   event.stopPropagation(); // page.js does not send it
+  if (submitter?.dataset.into === "columns") return;
+  clearTimeout(timer);
+  await check();
+  sayLeft();
+  if (!good(Object.keys(faults))) return;
+  isGood = true;
+  form.requestSubmit(submitter);
+  isGood = false;
 });
+form.addEventListener("formdata", ({ formData }) => {
+  for (const name of [...formData.keys()]) if (!OUTSIDE.has(name)) formData.delete(name);
+  formData.set("study", asFile());
+});
+form.addEventListener("input", ({ target }) => {
+  if (OUTSIDE.has(target.name)) return;
+  if (target.name) put(target.name, target.type === "checkbox" ? target.checked : target.value);
+  if (columns() === "") return;
+  sayOdds();
+  sayWaves();
+  save();
+  sayPlanned(false);
+  checkSoon();
+});
+form.addEventListener("change", ({ target }) => {
+  if (columns() === "") return;
+  sayLanguage();
+  sayAnswers();
+  if (target.dataset.translate !== undefined) addLanguage(target);
+  else if (target.name) showTranslations();
+});
+form.addEventListener("privet-loaded", ({ target }) => {
+  if (target.id === "relay") sayLeft();
+  if (target.id === "plan") sayPlanned(target.querySelector("[name='planned']") !== null);
+  if (target.id === "published") sayPlanned(false); // what was refused may be the plan
+  if (target.id === "preview" && navigator.userActivation?.isActive) target.querySelector("a")?.click();
+  const proposed = target.id === "columns" && document.getElementById("proposed");
+  if (!proposed) return;
+  study = JSON.parse(proposed.dataset.study);
+  if (columns() === "") return;
+  document.getElementById("draft").hidden = true;
+  void begin();
+});
+form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
 addEventListener("hashchange", () => {
   if (location.hash === "" || step(location.hash.slice(1))) show();
   save();
 });
 wide.addEventListener("change", () => { index.open = wide.matches; });
-
-form.addEventListener("input", (event) => {
-  if (event.target.name === "epsilon") sayOdds();
-  if (["epsilon", "mode", "wave_count"].includes(event.target.name)) sayWaves();
-  save();
-  const part = steps().find((each) => !each.hidden);
-  if (part.querySelector(".fault")) unmark(part);
-  sayPlanned(false);
-  sayLeft(part.dataset.step);
-});
-form.addEventListener("change", (event) => {
-  if (event.target.name === "language") sayLanguage();
-  const column = event.target.closest("[data-column]");
-  if (column) sayAnswers(column);
-  if (event.target.dataset.translate !== undefined) addLanguage(event.target);
-  else if (event.target.dataset.text !== undefined || event.target.name === "label" || column) showTranslations();
-});
-form.addEventListener("formdata", ({ formData }) => {
-  const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none
-  if (form.elements.translations) formData.set("translations", full.length > 0 ? JSON.stringify(full) : "");
-});
-form.addEventListener("privet-loaded", (event) => {
-  if (event.target.id === "relay") sayLeft("where");
-  if (event.target.id === "plan") sayPlanned(event.target.querySelector("[name='planned']") !== null);
-  if (event.target.id === "published") sayPlanned(false); // what was refused may be the plan
-  if (event.target.id === "preview" && navigator.userActivation?.isActive) event.target.querySelector("a")?.click();
-  if (event.target.id !== "columns" || columns() === "") return;
-  document.getElementById("draft").hidden = true;
-  show(false); // at once, before all steps are drawn below each other
-  void restore().then((id) => {
-    sayWaves();
-    go(step(id) && id !== "data" ? id : "questions");
-    save();
-  });
-});
-form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
 document.querySelector(".wizard").hidden = false;
 show(false);
 void offer();

@@ -240,7 +240,8 @@ def test_the_wizard_says_what_is_missing_where(
     file.write_bytes(samples.survey().replace(b"true", b"1").replace(b"false", b"0"))
     admin.goto(f"{curator.url}/new")
     admin.get_by_role("button", name="Read the file").click()
-    assert violations(admin.get_by_text("Choose a file.")) == []
+    alert = admin.get_by_role("alert").filter(has_text="There is a problem")
+    assert violations(alert.get_by_text("Public records: choose a file")) == []
     admin.get_by_label("Public records").set_input_files(file)
     large = {"title": "The body is above the published limit", "detail": "Send less at a time."}
     admin.route("**/new/columns", lambda route: route.fulfill(status=413, json=large), times=1)
@@ -254,19 +255,27 @@ def test_the_wizard_says_what_is_missing_where(
     admin.get_by_role("button", name="Continue").focus()
     admin.keyboard.press("Enter")
     label = admin.get_by_label("Which column should be predicted?")
-    assert violations(admin.get_by_text("Which column should be predicted: choose one.")) == []
+    link = alert.get_by_role("link", name="Which column should be predicted: choose one")
+    assert violations(link) == []
+    assert alert.evaluate("summary => summary === document.activeElement")
+    assert admin.title() == "Error: New study: Privet"
+    link.press("Enter")
     assert label.evaluate("field => field === document.activeElement")
+    assert label.get_attribute("aria-invalid") == "true"
     label.select_option("label")
-    assert admin.locator(".fault").count() == 0
+    alert.wait_for(state="hidden")
+    assert (admin.locator(".fault").count(), admin.title()) == (0, "New study: Privet")
     words = admin.get_by_role("group", name="member: what do 0 and 1 mean?")
     words.get_by_label("0 means").fill("no")
     steps = admin.get_by_role("navigation", name="Steps")
-    assert "Questions 1 to fill in" in " ".join(steps.inner_text().split())
+    steps.get_by_role("listitem").filter(has_text="Questions").get_by_text(
+        "1 to fill in"
+    ).wait_for()
     words.get_by_label("1 means").fill("yes")
     steps.get_by_text("done").nth(1).wait_for()
     steps.get_by_role("link", name="Check and publish").click()
     admin.get_by_role("button", name="Publish", exact=True).click()
-    alert = admin.get_by_role("alert").filter(has_text="This is missing:")
+    alert.wait_for()
     cells = "[...document.querySelectorAll('#asker .two > *')]"
     assert admin.evaluate(f"{cells}.every(each => each.querySelector('input, select, textarea'))")
     assert alert.get_by_role("link").count() == 5  # the name, and who asks
@@ -279,10 +288,106 @@ def test_the_wizard_says_what_is_missing_where(
             assert violations(admin.get_by_role("heading", name=title, exact=True)) == [], title
             assert admin.evaluate("document.documentElement.scrollWidth") <= width, title
     steps.get_by_role("link", name="Check and publish").click()
-    alert.get_by_role("link", name="Name of the study").click()
+    alert.get_by_role("link", name="Name of the study: fill this in").click()
     admin.get_by_label("Name of the study").wait_for()
     admin.keyboard.type("By keyboard")
     assert admin.get_by_label("Name of the study").input_value() == "By keyboard"
+
+
+WRONG = {
+    "The study": (
+        {
+            "People whom you expect": ("3000 people", "write a whole number, such as 3000"),
+            "Privacy of each answer (ε)": ("abc", "write a number, such as 0.5"),
+            "First day": ("2100-02-02", ""),
+            "Last day": ("2100-02-01", "before the first day"),
+            "Smallest group with the same disclosed answers": ("0", "at least 1"),
+        },
+        {
+            "People whom you expect": ("-5", "at least 1"),
+            "Privacy of each answer (ε)": ("3", "at most 2, which the answer page takes"),
+            "Last day": ("2020-02-01", "before the first day"),
+            "Fewest answers that a relay sends together": (
+                "20000",
+                "“Fewest answers that a relay sends together” is 20000",
+            ),
+        },
+    ),
+    "Who is asking": (
+        {"Link": ("clinic.example", "give a web address that begins with https://")},
+        {"Link": ("", "fill this in")},
+    ),
+}
+"""By step, what is typed into fields, and what is then said of each."""
+
+
+def test_each_step_says_what_is_wrong_with_it(
+    curator: RunningCurator, admin: Any, tmp_path: Path
+) -> None:
+    """In the label's words, above the step and at the field; no such step is done. What people
+    mean is read: 3.000 is three thousand."""
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Read the file").click()
+    admin.get_by_label("Which column should be predicted?").select_option("label")
+    age = admin.get_by_role("group", name="age")
+    age.locator("summary").click()
+    age.get_by_label("From").fill("ninety")
+    said_on_going_on(admin, "Questions", {"age, From": "write a number, such as 0.5"})
+    age.get_by_label("From").fill("90")
+    said_on_going_on(admin, "Questions", {"age, To": "at least 90, where the numbers begin"})
+    age.get_by_label("From").fill("16")
+    go_on(admin, "The study")
+    admin.get_by_label("Name of the study").fill("A panel")
+    admin.get_by_text("Advanced", exact=True).click()
+    for step, rounds in WRONG.items():
+        for typed in rounds:
+            for label, (text, _) in typed.items():
+                admin.get_by_label(label, exact=True).and_(admin.locator(":visible")).fill(text)
+            said_on_going_on(admin, step, {name: said for name, (_, said) in typed.items() if said})
+            (small := admin.locator("#faults")).evaluate("each => each.scrollIntoView()")
+            assert violations(small) == []
+        if step == "The study":
+            for label, text in (
+                ("People whom you expect", "3.000"),
+                ("Privacy of each answer (ε)", "0,5"),
+                ("Smallest group with the same disclosed answers", ""),
+                ("Fewest answers that a relay sends together", ""),
+                ("First day", ""),
+                ("Last day", ""),
+            ):
+                admin.get_by_label(label, exact=True).and_(admin.locator(":visible")).fill(text)
+            admin.get_by_text("Ask several times: a panel").click()
+            admin.locator("[name=wave_count]").select_option("2")
+            days = {f"Wave {wave}": "choose its last day" for wave in (1, 2)}
+            said_on_going_on(admin, step, days)
+            admin.locator("[name=wave_count]").select_option("")
+            go_on(admin, "Who is asking")
+    for label in ("Responsible", "Contact", "Purpose"):
+        admin.get_by_label(label).fill("us")
+    admin.get_by_label("Link").fill("https://clinic.example")
+    go_on(admin, "Where people answer")
+    go_on(admin, "Check and publish")
+    assert "3\u202f000" in admin.inner_text("#summary")
+
+
+def said_on_going_on(tab: Any, step: str, faults: dict[str, str]) -> None:
+    """Continue, and read what is said: in the summary and at each field, which is named by it."""
+    tab.get_by_role("button", name="Continue").click()
+    tab.locator("#faults:focus").wait_for()
+    assert tab.title() == "Error: New study: Privet"
+    at = tab.get_by_role("navigation", name="Steps").get_by_role("listitem").filter(has_text=step)
+    assert "to fill in" in at.inner_text()
+    for label, said in faults.items():
+        link = tab.locator("#faults a").filter(has_text=f"{label}: ").filter(has_text=said)
+        assert link.count() == 1, (label, said, tab.inner_text("#faults"))
+        link.click()
+        field = tab.locator(":focus")
+        assert field.get_attribute("aria-invalid") == "true"
+        (described, *_) = field.get_attribute("aria-describedby").split()
+        assert said in tab.locator(f"[id='{described}']").inner_text()
 
 
 def test_the_wizard_needs_its_script(curator: RunningCurator, browser: Any) -> None:

@@ -39,9 +39,8 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.datastore.made import take
 from tests.curator.http.conftest import Http
+from tests.curator.studies import ASKER
 from tests.manual_clock import ManualClock
-
-from .test_wizard import ASKER
 
 HERE = Path(dashboard.__file__).parent
 TEMPLATES, DOCS = HERE / "templates", Path(__file__).parents[3] / "docs"

@@ -26,10 +26,11 @@ from privet.protocol.features import Classes
 from tests.curator import samples
 from tests.curator.datastore.made import many
 from tests.curator.http.conftest import TOKEN, Http, serving
+from tests.curator.studies import ASKER
 from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
-from .test_wizard import ASKER, FILES
+from .test_wizard import FILES
 
 
 class Markup(HTMLParser):

@@ -1,236 +1,367 @@
-"""From the wizard's form to the settings of a task."""
+"""From the wizard's document to the settings of a task, and what is said at its fields."""
 
 import html
+import json
 import re
 from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from starlette.datastructures import FormData
+from pydantic import Field
 
 from privet.client import Caps
 from privet.curator.app import CuratorApp
+from privet.curator.dashboard import study as study_module
 from privet.curator.dashboard import wizard
 from privet.curator.dashboard.pages import of_studies
-from privet.curator.dashboard.wizard import (
-    ADVANCED,
-    IN_WORDS,
-    OF_COLUMNS,
-    OF_LABEL,
-    ORDINARY,
-    plan_digest,
-    settings_of,
-)
+from privet.curator.dashboard.study import BY_HAND, INPUTS, Study
+from privet.curator.dashboard.wizard import plan_digest
 from privet.learning.core.amounts import of_hundred
-from privet.learning.task_building.inputs import inputs_of
+from privet.learning.task_building.inputs import Asked, inputs_of
+from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.review import propose
-from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
-from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http
+from tests.curator.studies import ASKER, FIELDS, as_file, changed, study_of
 
-ASKER = {
-    "name": "A clinic",
-    "contact": "survey@clinic.example",
-    "purpose": "To learn who comes back.",
-    "link": "https://clinic.example/survey",
-}
+NOW = datetime(2029, 1, 1, tzinfo=UTC).timestamp()
 FILES = {"public": ("a.csv", samples.survey())}
-FORM = {
-    "name": "survey",
-    "label": "y",
-    "epsilon": "1",
-    "holders": "500",
-    "name.0": "x",
-    "use.0": "on",
-    "inferred.0": "numeric",
-    "kind.0": "numeric",
-    "low.0": "0.0",
-    "found_low.0": "0.0",
-    "high.0": "9.0",
-    "found_high.0": "9.0",
-    "name.1": "job",
-    "use.1": "on",
-    "inferred.1": "categorical",
-    "kind.1": "categorical",
-    "categories.1": "a\r\nb",
-    "found.1": "a\nb",
-    "name.2": "y",
-    "use.2": "on",
-    "inferred.2": "numeric",
-    "kind.2": "numeric",
-    "low.2": "1.0",
-    "found_low.2": "1.0",
-    "high.2": "5.0",
-    "found_high.2": "5.0",
+COLUMNS = ("age", "hours", "job", "member")
+ROWS = "".join(f"{i % 10},{'ab'[i % 2]},{1 + i % 5}\n" for i in range(60))
+PUBLIC = f"x,job,y\n{ROWS}".encode()
+"""A number, a text, and a label of few whole numbers."""
+GIVEN = {**FIELDS, "label": "y", "holders": "500"}
+WAVES = {
+    "wave_count": "2",
+    "waves.0.first": "2030-01-01",
+    "waves.0.last": "2030-01-31",
+    "waves.1.first": "2030-04-01",
+    "waves.1.last": "2030-04-30",
+    "mode": "repeat",
 }
+
+
+def read(
+    fields: Mapping[str, Any], public: bytes = PUBLIC
+) -> tuple[Publication | None, dict[str, str]]:
+    study = study_of(public, {**GIVEN, **fields})
+    return Study.parse(json.dumps(study).encode()).read(NOW)
+
+
+def settings_of(fields: Mapping[str, Any], public: bytes = PUBLIC) -> Publication:
+    settings, faults = read(fields, public)
+    assert settings is not None, faults
+    return settings
+
+
+def faults_of(fields: Mapping[str, Any], public: bytes = PUBLIC) -> dict[str, str]:
+    return read(fields, public)[1]
+
+
+def proposed(page: str) -> dict[str, Any]:
+    """The document that came with a page."""
+    found = re.search("data-study='(.*?)'", page)
+    assert found
+    study: dict[str, Any] = json.loads(found[1])
+    return study
+
+
+def with_study(study: Mapping[str, Any], files: Mapping[str, Any] = FILES) -> dict[str, Any]:
+    return {**files, "study": as_file(study)}
 
 
 @pytest.mark.parametrize(
-    ("changed", "expected"),
+    ("fields", "expected"),
     [
         ({}, {}),
-        ({"low.0": "-1"}, {"features": {"x": {"low": -1.0}}}),
+        ({"columns.0.low": "-1"}, {"features": {"x": {"low": -1.0}}}),
         ({"prevalence": "yes = .02\r\n\r\n"}, {"prevalence": {"yes": 0.02}}),
-        ({"kind.0": "categorical"}, {"features": {"x": {"kind": "categorical"}}}),
-        ({"categories.1": "a\r\nb\r\nc"}, {"features": {"job": {"categories": ("a", "b", "c")}}}),
+        ({"columns.0.kind": "categorical"}, {"features": {"x": {"kind": "categorical"}}}),
         (
-            {"rename.1": "a = b\r\n c=d = \r\n", "rename.0": "", "decimal": "comma"},
+            {"columns.1.categories": "a\r\nb\r\nc"},
+            {"features": {"job": {"categories": ("a", "b", "c")}}},
+        ),
+        (
+            {"columns.1.rename": "a = b\r\n c=d = \r\n", "decimal": "comma"},
             {"rename": {"job": {"a": "b", "c=d": ""}}, "decimal": "comma"},
         ),
-        ({"rename.1": "a = b", "use.1": ""}, {"ignore": ("job",)}),
-        ({"use.1": ""}, {"ignore": ("job",)}),
+        ({"columns.1.rename": "a = b", "columns.1.use": False}, {"ignore": ("job",)}),
+        ({"columns.1.use": False}, {"ignore": ("job",)}),
         (
-            {"prompt.1": "Your job?", "description.1": "Now.", "unit.0": "years"},
+            {
+                "columns.1.prompt": " Your job?",
+                "columns.1.description": "Now.",
+                "columns.0.unit": "years",
+            },
             {
                 "describe": {
-                    "job": {"prompt": "Your job?", "description": "Now."},
                     "x": {"unit": "years"},
+                    "job": {"prompt": "Your job?", "description": "Now."},
                 }
             },
         ),
         ({"label_type": "range"}, {"label_type": "range", "label_range": (1.0, 5.0)}),
-        ({"as_label.2": "range", "low.2": "0.5"}, {"label_range": (0.5, 5.0)}),
-        ({"as_label.2": "range", "label_type": "classes"}, {"label_type": "classes"}),
-        ({"as_label.2": "classes", "high.2": "6"}, {}),
-        ({"as_label.2": "range", "kind.2": "categorical"}, {"label_type": "classes"}),
+        ({"label_type": "classes"}, {"label_type": "classes"}),
+        ({"columns.2.high": "6"}, {}),
+        ({"columns.2.kind": "categorical"}, {"label_type": "classes"}),
         (
-            {"label_type": "range", "high.2": "6"},
+            {"label_type": "range", "columns.2.high": "6"},
             {"label_type": "range", "label_range": (1.0, 6.0)},
         ),
-        ({"label": "job", "categories.1": "b\r\na"}, {"label": "job", "classes": ("b", "a")}),
         (
-            {"last_day": "2030-12-31", "language": "de"},
+            {"label": "job", "columns.1.categories": "b\r\na"},
+            {"label": "job", "classes": ("b", "a")},
+        ),
+        (
+            {"closes": "2030-12-31", "language": "de"},
             {"language": "de", "closes": datetime(2031, 1, 1, tzinfo=UTC)},
         ),
-        ({"first_day": "2030-12-01"}, {"opens": datetime(2030, 12, 1, tzinfo=UTC)}),
+        ({"opens": "2030-12-01"}, {"opens": datetime(2030, 12, 1, tzinfo=UTC)}),
         (
-            {f"asker_{name}": text for name, text in ASKER.items()},
-            {"asker": ASKER},
-        ),
-        (
-            {"language": "en", "translations": '[{"language": "de", "texts": [["a", "b"]]}]'},
+            {"language": "en", "translations": [{"language": "de", "texts": [["a", "b"]]}]},
             {
                 "language": "en",
                 "translations": ({"language": "de", "texts": (("a", "b"),)},),
             },
         ),
-        ({"draft": "on", "invited": "on"}, {"draft": True, "invited": True}),
+        ({"draft": True, "invited": True}, {"draft": True, "invited": True}),
         ({"depth": "3", "grower": "cart"}, {"depth": 3, "grower": "cart"}),
         ({"parameters": '{"size": 2}', "quota": "9"}, {"parameters": {"size": 2}, "quota": 9}),
         ({"centred": "false", "looks": "once"}, {"centred": False, "looks": "once"}),
+        ({"columns.0.disclosed": True}, {"disclosed": ("x",)}),
     ],
 )
-def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[str, object]) -> None:
+def test_what_was_changed_is_declared(fields: dict[str, Any], expected: dict[str, object]) -> None:
     """And nothing else, so that a form that was left alone infers what the API would."""
-    whole = settings_of(FormData(FORM | changed)).model_dump(exclude_defaults=True)
-    plain = {"name": "survey", "label": "y", "epsilon": 1.0, "holders": 500}
+    whole = settings_of(fields).model_dump(exclude_defaults=True)
+    plain = {"name": "by form", "label": "y", "epsilon": 1.0, "holders": 500, "asker": ASKER}
     declared = {name: value for name, value in whole.items() if plain.get(name) != value}
-    assert declared == expected
-
-
-WAVES = {
-    "wave_count": "2",
-    "wave_first.1": "2030-01-01",
-    "wave_last.1": "2030-01-31",
-    "wave_first.2": "2030-04-01",
-    "wave_last.2": "2030-04-30",
-    "mode": "repeat",
-}
+    x = {"x": {"low": -0.0}} if "features" not in expected else {}
+    assert declared == expected or declared == {**expected, "features": x}
 
 
 def test_waves_are_of_whole_days() -> None:
     """As many as were chosen, whatever stands in the other rows; none without their number."""
-    made = settings_of(FormData(FORM | WAVES | {"wave_first.3": "2031-01-01"}))
+    made = settings_of(WAVES | {"waves.2.first": "2031-01-01"})
     assert made.waves == (
         "2030-01-01T00:00:00+00:00/2030-02-01T00:00:00+00:00",
         "2030-04-01T00:00:00+00:00/2030-05-01T00:00:00+00:00",
     )
     assert made.mode == "repeat"
-    alone = settings_of(FormData(FORM | WAVES | {"wave_count": ""}))
+    alone = settings_of(WAVES | {"wave_count": ""})
     assert (alone.waves, alone.mode) == ((), "rotate")
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("fields", "expected"),
     [
-        ({"wave_last.2": ""}, "The last day of wave 2 is not a date"),
-        ({"wave_first.2": "2030-01-31"}, "Wave 2 opens before wave 1 has closed"),
-        ({"wave_last.1": "2029-12-30"}, "Wave 1 must open before it closes"),
-        ({"wave_count": "1"}, "2 to 12 waves"),
-        ({"wave_count": "many"}, "2 to 12 waves"),
-        ({"last_day": "2030-12-31"}, "leave those of the study empty"),
-        ({"epsilon": "1.5"}, "All 2 waves together cost epsilon 3"),
+        ({"name": " "}, {"name": "fill this in"}),
+        ({"label": ""}, {"label": "choose one"}),
+        ({"name": "n" * 201}, {"name": "at most 200 characters"}),
+        ({"holders": ""}, {}),  # as many as by default
+        ({"holders": "0"}, {"holders": "at least 1"}),
+        ({"holders": "-5"}, {"holders": "at least 1"}),
+        ({"holders": "3000 people"}, {"holders": "write a whole number, such as 3000"}),
+        ({"holders": "2.5"}, {"holders": "write a whole number, such as 3000"}),
+        ({"epsilon": ""}, {"epsilon": "fill this in"}),
+        ({"epsilon": "abc"}, {"epsilon": "write a number, such as 0.5"}),
+        ({"epsilon": "0"}, {"epsilon": "more than 0"}),
+        (
+            {"epsilon": "2.01"},
+            {"epsilon": "at most 2, which the answer page takes for one study"},
+        ),
+        ({"opens": "2030-02-02", "closes": "2030-02-01"}, {"closes": "before the first day"}),
+        ({"closes": "2020-02-01"}, {"closes": "this day has passed"}),
+        ({"depth": "17", "quota": "0"}, {"depth": "at most 16", "quota": "at least 1"}),
+        ({"parameters": "{"}, {"parameters": "write it as JSON"}),
+        ({"prevalence": "yes"}, {"prevalence": "'yes' is no NAME=NUMBER, such as yes=.02"}),
+        (
+            {"prevalence": "yes=1,125"},
+            {"prevalence": "1,125 may be 1125 or 1.125: write the one that you mean"},
+        ),
+        (
+            {"smallest_batch": "501"},
+            {
+                "smallest_batch": "smallest_batch is 501 and 500 holders are expected: relays "
+                "would lose every report; give a smaller one, or more holders"
+            },
+        ),
+        (
+            {"hidden_depth": "1"},
+            {
+                "hidden_depth": "hidden_depth and smallest_group need disclosed columns: name "
+                "some, or leave both out"
+            },
+        ),
+        (
+            {
+                "asker": {
+                    "name": "",
+                    "link": "http://clinic.example",
+                    "contact": " ",
+                    "purpose": "p",
+                }
+            },
+            {
+                "asker.name": "fill this in",
+                "asker.contact": "fill this in",
+                "asker.link": "give a web address that begins with https:// and has no spaces",
+            },
+        ),
+        (
+            {"wave_count": "2"},
+            {
+                f"waves.{wave}.{end}": f"choose its {end} day"
+                for wave in (0, 1)
+                for end in ("first", "last")
+            },
+        ),
+        (WAVES | {"waves.1.last": ""}, {"waves.1.last": "choose its last day"}),
+        (
+            WAVES | {"waves.1.first": "2030-01-31"},
+            {"waves.1.first": "opens before wave 1 has closed"},
+        ),
+        (WAVES | {"waves.0.last": "2029-12-30"}, {"waves.0.first": "must open before it closes"}),
+        (
+            WAVES | {"closes": "2030-12-31"},
+            {"closes": "waves have dates of their own: leave opens and closes out"},
+        ),
+        (
+            WAVES | {"epsilon": "1.5"},
+            {
+                "epsilon": "the answers to all 2 waves cost 3 together, and the answer page "
+                "takes at most 2"
+            },
+        ),
+        ({"columns.0.low": "many"}, {"columns.0.low": "write a number, such as 0.5"}),
+        (
+            {"columns.0.low": "10"},
+            {"columns.0.high": "at least 10, where the numbers begin"},
+        ),
+        (
+            {"columns.0.high": "1,125"},
+            {"columns.0.high": "1,125 may be 1125 or 1.125: write the one that you mean"},
+        ),
+        (
+            {"columns.1.rename": "a to b"},
+            {"columns.1.rename": "'a to b': write the old name, =, and the new name"},
+        ),
+        ({"label": "job", "columns.1.categories": "a"}, {"columns.1.categories": "at least 2"}),
     ],
 )
-def test_waves_that_cannot_be_are_named(changed: dict[str, str], said: str) -> None:
-    """By their number, and what they cost together is refused as the answer page would."""
-    with pytest.raises(InvalidRequest, match=said):
-        settings_of(FormData(FORM | WAVES | changed))
+def test_what_is_wrong_is_said_at_its_field(
+    fields: dict[str, Any], expected: dict[str, str]
+) -> None:
+    """In words that stand behind the field's label, and at no other field."""
+    assert faults_of(fields) == expected
+
+
+def test_every_fault_is_found_at_once() -> None:
+    """Those of settings that contradict each other too, while others are not filled in."""
+    fields = {"name": "", "asker": {}, "label": "", "opens": "2030-02-02", "closes": "2030-02-01"}
+    found = faults_of(fields | {"epsilon": "x", "hidden_depth": "1", "label_part": "2"})
+    asker = {f"asker.{name}" for name in ASKER}
+    assert (
+        found.keys() == {"name", "label", "closes", "epsilon", "hidden_depth", "label_part"} | asker
+    )
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
-    """A decimal comma is one; what marks thousands here and fractions there is refused."""
-    made = settings_of(FormData(FORM | {"epsilon": "0,5", "low.0": "-1,5", "holders": "10 000"}))
-    more = settings_of(FormData(FORM | {"label_part": "0,3", "prevalence": "b=0,02"}))
-    assert (more.label_part, more.prevalence) == (0.3, {"b": 0.02})
-    assert (made.epsilon, made.holders) == (0.5, 10_000)
+    """A decimal comma is one; any mark between thousands of a whole number is none."""
+    made = settings_of({"epsilon": "0,5", "columns.0.low": "-1,5", "label_part": "0,3"})
+    assert (made.epsilon, made.label_part) == (0.5, 0.3)
     assert made.features["x"].low == -1.5
-    for holders in ("10.000", "10,000"):
-        with pytest.raises(InvalidRequest, match="whole number, without points or commas"):
-            settings_of(FormData(FORM | {"holders": holders}))
+    assert settings_of({"prevalence": "b=0,02"}).prevalence == {"b": 0.02}
+    for holders in ("3000", " 3000", "3 000", "3.000", "3,000", "3'000", "3\u202f000", "+3000"):
+        assert settings_of({"holders": holders}).holders == 3000
+    assert settings_of({"holders": "1.000.000"}).holders == 10**6
+    assert settings_of({"epsilon": f"{Caps().task:g}"}).epsilon == Caps().task
+
+
+WORDS = b"x,b,y\n0,WAHR,0\n1,FALSCH,1\n1,WAHR,1\n"
 
 
 def test_zero_and_one_are_words_once_somebody_says_which() -> None:
     """Nobody is asked to type 1 for yes; half of it is refused."""
-    words = {"means_0.2": "no", "means_1.2": "yes", "label": "y"}
-    made = settings_of(FormData(FORM | words))
-    assert made.rename == {"y": {"0": "no", "1": "yes"}}
+    made = settings_of({"columns.2.means": ["no", "yes"]}, WORDS)
+    assert made.rename == {"b": {"False": "FALSCH", "True": "WAHR"}, "y": {"0": "no", "1": "yes"}}
     assert (made.label_range, made.label_type) == (None, None)
-    feature = settings_of(FormData(FORM | {"means_0.0": "no", "means_1.0": "yes"}))
-    assert feature.rename == {"x": {"0": "no", "1": "yes"}}
+    feature = settings_of({"columns.0.means": ["no", "yes"]}, WORDS)
+    assert feature.rename["x"] == {"0": "no", "1": "yes"}
     assert feature.features == {}
-    for half in ({"means_0.0": "no"}, {"means_0.0": "no", "means_1.0": "no"}):
-        with pytest.raises(InvalidRequest, match="x: say what 0 means and what 1 means"):
-            settings_of(FormData(FORM | half))
+    half = faults_of({"columns.0.means": ["no", ""]}, WORDS)
+    assert half == {"columns.0.means.1": "fill this in"}
+    same = faults_of({"columns.0.means": ["no", "no"]}, WORDS)
+    assert same == {"columns.0.means.1": "another word than the one before"}
 
 
 def test_truth_values_keep_the_words_of_the_file() -> None:
     """WAHR and FALSCH are no True and False to whoever reads them; the page asks as for 0 and 1."""
-    (whether, of_bytes, _) = propose(read_table(b"x,b,y\nWAHR,1,a\nFALSCH,0,b\nWAHR,1,a\n"))
+    (of_bytes, whether, _) = propose(read_table(WORDS))
     assert whether.words == (("False", "FALSCH"), ("True", "WAHR"))
     assert of_bytes.words == (("0", ""), ("1", ""))
-    stands = {"stands_0.0": "False", "stands_1.0": "True"}
-    made = settings_of(FormData(FORM | stands | {"means_0.0": "FALSCH", "means_1.0": "WAHR"}))
-    assert made.rename == {"x": {"False": "FALSCH", "True": "WAHR"}}
-    same = settings_of(FormData(FORM | stands | {"means_0.0": "False", "means_1.0": "True"}))
-    assert same.rename == {}
-    with pytest.raises(InvalidRequest, match="x: say what False means and what True means"):
-        settings_of(FormData(FORM | stands | {"means_0.0": "FALSCH"}))
+    assert settings_of({"columns.1.means": ["False", "True"]}, WORDS).rename == {}
 
 
 def test_what_may_be_missing_is_decided() -> None:
     """Of texts among numbers, of words for no answer, and of NA, which may be a code."""
-    x = {"blanks.0": "many\r\n-", "is_number.0": "yes", "kind.0": "categorical"}
-    x |= {"inferred.0": "categorical"}
-    with pytest.raises(InvalidRequest, match="x: say whether 'many', '-' is an answer, or none"):
-        settings_of(FormData(FORM | x))
-    number = settings_of(FormData(FORM | x | {"blank.0": "missing"}))
+    rows = "".join(
+        f"{('many', '-')[i % 2] if i % 9 == 0 else i % 7},{('NA', 'a', 'b')[i % 3]},{'ny'[i % 2]}\n"
+        for i in range(60)
+    )
+    public = f"x,job,y\n{rows}".encode()
+    assert faults_of({}, public) == {"columns.0.blank": "choose one"}
+    assert faults_of({"columns.0.use": False}, public) == {}
+    number = settings_of({"columns.0.blank": "missing"}, public)
     assert number.rename == {"x": {"many": "", "-": ""}}
     assert number.features["x"].kind == "numeric"
-    assert settings_of(FormData(FORM | x | {"blank.0": "answer"})).rename == {}
-    void = {"voids.1": "NA", "void.1": "missing"}
-    assert settings_of(FormData(FORM | void)).rename == {}
-    called = void | {"void.1": "answer", "void_name.1": "none of these"}
-    assert settings_of(FormData(FORM | called)).rename == {"job": {"NA": "none of these"}}
-    with pytest.raises(InvalidRequest, match="job: say how the answer is called"):
-        settings_of(FormData(FORM | void | {"void.1": "answer"}))
+    answer = {"columns.0.blank": "answer"}
+    assert settings_of(answer, public).rename == {}
+    called = answer | {"columns.1.void": "answer", "columns.1.void_name": "none of these"}
+    assert settings_of(called, public).rename == {"job": {"NA": "none of these"}}
+    unnamed = faults_of(answer | {"columns.1.void": "answer"}, public)
+    assert unnamed == {"columns.1.void_name": "fill this in"}
+
+
+class WithMore(Publication):
+    """The settings of a later version, one of which was declared and no more."""
+
+    shown: Annotated[bool | None, Asked("Answer on show", method=False)] = Field(
+        default=None, description="Whether the answer is shown."
+    )
+    plain_one: int = Field(default=3, ge=2, description="How many are plain.")
+
+
+async def test_a_setting_that_is_declared_has_its_field(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its label or its name, with its help, and is checked and published by its declaration."""
+    monkeypatch.setattr(study_module, "Publication", WithMore)
+    more = {**INPUTS, **{k: v for k, v in inputs_of(WithMore).items() if k not in INPUTS}}
+    for module in (study_module, wizard):
+        monkeypatch.setattr(module, "INPUTS", more)
+    form = await http.sign_in()
+    page = html.unescape((await form("/new/columns", FILES)).text)
+    for said in ("<label>Answer on show", "Whether the answer is shown.", 'name="shown"'):
+        assert page.count(said) == 1, said
+    for said in ("<label>Plain one (plain one)", "How many are plain.", 'name="plain_one"'):
+        assert page.count(said) == 1, said
+    fields = {**FIELDS, "plain_one": "1", "shown": "true"}
+    study = changed(proposed(page), fields)
+    faults = await form("/new/check", {"study": as_file(study)})
+    assert faults.json() == {"plain_one": "at least 2"}
+    made = await form("/new", with_study(study | {"plain_one": "2"}), unplanned="on")
+    assert made.status_code == 303, made.text
+    (settings,) = (Study.parse(as_file(study | {"plain_one": "2"})[1].encode()).read(NOW)[0],)
+    assert isinstance(settings, WithMore)
+    assert (settings.shown, settings.plain_one) == (True, 2)
 
 
 async def test_a_worker_gets_ready_while_a_file_is_chosen(
@@ -262,25 +393,19 @@ async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> No
         "Ask for the year, from 1990 to 2009",
         "visits: “many” (14 rows) among numbers: an answer?",
         "ward: “NA” (40 rows): an answer?",
-        'name="prompt.3" maxlength="1000" value="Height"',
-        'name="unit.3" maxlength="200" value="m"',
     ):
         assert said in page, said
     assert page.index("Which column should be predicted?") < page.index(
         "The first rows of the file"
     )
-    fields = {
-        f"name.{i}": n for i, n in enumerate(("when", "visits", "ward", "Height (m)", "back"))
-    }
-    fields |= {f"use.{i}": "on" for i in range(1, 4)} | {"use.0": "year", "prompt.3": "Height"}
-    fields |= {"blanks.1": "many", "blank.1": "missing", "is_number.1": "yes", "unit.3": "m"}
-    fields |= {"inferred.1": "categorical", "kind.1": "categorical", "voids.2": "NA"}
-    fields |= {"inferred.2": "categorical", "kind.2": "categorical", "void.2": "answer"}
-    fields |= {"void_name.2": "no ward", "categories.2": "heart\nlung", "found.2": "heart\nlung"}
-    fields |= {"inferred.3": "numeric", "kind.3": "numeric", "inferred.4": "categorical"}
-    fields |= {"label": "back", "name": "odd file", "epsilon": "1", "holders": "500"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
-    made = await form("/new", files, **fields)
+    study = proposed(page)
+    height = study["columns"][3]
+    assert (height["prompt"], height["unit"]) == ("Height", "m")
+    assert [each["use"] for each in study["columns"]] == ["", True, True, True, True]
+    decisions = {"columns.0.use": "year", "columns.1.blank": "missing", "columns.2.void": "answer"}
+    decisions |= {"columns.2.void_name": "no ward", "label": "back"}
+    whole = with_study(changed(study, {**FIELDS, **decisions}), files)
+    made = await form("/new", whole, unplanned="on")
     assert made.status_code == 303, made.text
     task = await http.published(made.headers["location"].split("/")[2].split("#")[0])
     when, visits, ward, height = task.features
@@ -294,17 +419,6 @@ async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> No
     assert (height.prompt, height.unit) == ("Height", "m")
 
 
-def test_numbers_that_cannot_be_are_named() -> None:
-    """By the field's own name. Epsilon is at most what people's own page takes."""
-    for name in ("epsilon", "holders", "low.0"):
-        with pytest.raises(InvalidRequest, match=name.split(".", maxsplit=1)[0]):
-            settings_of(FormData(FORM | {name: "many"}))
-    assert settings_of(FormData(FORM | {"epsilon": f"{Caps().task:g}"})).epsilon == Caps().task
-    for epsilon in ("2.01", "9"):
-        with pytest.raises(InvalidRequest, match="answer page refuses more than 2"):
-            settings_of(FormData(FORM | {"epsilon": epsilon}))
-
-
 async def test_a_number_that_may_be_two_is_asked_about_before_anything_else(http: Http) -> None:
     """The columns come once the file's decimal mark is chosen; a typed end is refused."""
     form = await http.sign_in()
@@ -312,13 +426,14 @@ async def test_a_number_that_may_be_two_is_asked_about_before_anything_else(http
     files = {"public": ("a.csv", f"age;weight;back\n{rows}".encode())}
     page = (await form("/new/columns", files)).text
     assert "1.125 may be 1.125 or 1125, and no other number of the file tells which." in page
-    assert ('name="label"' in page, 'name="decimal" required' in page) == (False, True)
+    assert ('name="label"' in page, 'name="decimal"' in page) == (False, True)
     for mark, high in (("point", "3.125"), ("comma", "3125")):
-        page = (await form("/new/columns", files, decimal=mark)).text
-        assert f'name="found_high.1" value="{high}"' in page
-        assert f"<option selected>{mark}</option>" in page
-    with pytest.raises(InvalidRequest, match=r"1,125 may be 1125 or 1\.125: write"):
-        settings_of(FormData(FORM | {"epsilon": "1,125"}))
+        study = changed(proposed(page), {"decimal": mark})
+        again = proposed((await form("/new/columns", with_study(study, files))).text)
+        assert (again["decimal"], again["columns"][1]["found"]["feature"]["high"]) == (
+            mark,
+            float(high),
+        )
 
 
 async def test_the_page_says_what_can_be_changed_after_publication(http: Http) -> None:
@@ -342,9 +457,8 @@ async def test_methods_are_chosen_by_name_and_units_found(http: Http) -> None:
     for name, other in (("grower", "cart"), ("mechanism", "grr")):
         (choices,) = re.findall(f'<select name="{name}".*?</select>', page)
         assert f"<option>{other}</option>" in choices
-    assert 'name="unit.0" maxlength="200" value="m"' in page
-    assert 'name="unit.1" maxlength="200" value=""' in page
-    classes = settings_of(FormData(FORM | {"unit.2": "m", "as_label.2": "classes"}))
+    assert [each["unit"] for each in proposed(page)["columns"]] == ["m", "", ""]
+    classes = settings_of({"columns.2.unit": "m", "label_type": "classes"})
     assert "y" not in classes.describe
 
 
@@ -363,12 +477,23 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
     words."""
     form = await http.sign_in()
     page = html.unescape((await form("/new/columns", FILES)).text)
-    for setting in inputs_of(TaskSettings).values():
-        assert of_studies(setting.help) in page or setting.name in (*IN_WORDS, *OF_COLUMNS)
-        named = {"opens": "first_day", "closes": "last_day"}.get(setting.name, setting.name)
-        assert setting.name in OF_COLUMNS or f'name="{named}"' in page
-    for name in (*OF_LABEL, *ORDINARY, *ADVANCED):  # in words
-        assert f"<label>{name.replace('_', ' ').capitalize()}\n" not in page
+    for name, setting in INPUTS.items():
+        named = {"asker": "asker.name", "waves": "waves.0.first"}.get(name, name)
+        elsewhere = name in {
+            "translations",
+            "ignore",
+            "features",
+            "describe",
+            "disclosed",
+            "classes",
+            "label_range",
+            "rename",
+            "years",
+        }
+        assert elsewhere or page.count(f' name="{named}"') == 1, name
+        if name not in BY_HAND:
+            assert of_studies(setting.help) in page
+            assert f"<label>{name.replace('_', ' ').capitalize()}\n" not in page  # in words
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
@@ -381,11 +506,12 @@ async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -
     for cell in ("1,75", "10 %", "nein"):
         assert f"<td>{cell}</td>" in page
     assert "It has &#39;1,75&#39;, which is read as 1.75." in page
-    assert 'name="unit.1" maxlength="200" value="%"' in page
-    again = (await form("/new/columns", files, encoding="cp1250", decimal="point")).text
+    assert proposed(page)["columns"][1]["unit"] == "%"
+    stated = changed(proposed(page), {"encoding": "cp1250", "decimal": "point"})
+    again = (await form("/new/columns", with_study(stated, files))).text
     assert "Read as cp1250, separated by semicolons, with decimal points." in again
-    assert "<option selected>point</option>" in again
-    wrong = await form("/new/columns", files, separator="colon")
+    assert proposed(again)["decimal"] == "point"
+    wrong = await form("/new/columns", with_study(stated | {"separator": "colon"}, files))
     assert wrong.status_code == 422
     assert "separator" in wrong.text
     spelled = {"public": ("a.csv", b"x,y\n1,NO\n2,No\n3,No\n4,yes\n")}
@@ -397,32 +523,27 @@ async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     form = await http.sign_in()
     rows = ["1,Bern,no", "2,bern,no", "3,bern,yes", "4,Chur,Yes"] * 2
     files = {"public": ("a.csv", "\n".join(["x,town,y", *rows, "5,Churr,no", *rows]).encode())}
-    parts = (await form("/new/columns", files)).text.split("<fieldset data-column>")[1:]
+
+    async def faults(study: Mapping[str, Any]) -> dict[str, str]:
+        found: dict[str, str] = (await form("/new/check", {"study": as_file(study)})).json()
+        return found
+
+    page = (await form("/new/columns", files)).text
+    parts = page.split("<fieldset data-column>")[1:]
     for part, asked in zip(parts, (0, 1, 1), strict=True):
         assert part.count(": one answer?") == asked
-        assert " checked>" in part
     assert "Rows: Bern 4, bern 8, Chur 4, Churr 1." in parts[1]
-    fields = dict(
-        re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', "".join(parts))
-    )
-    for i, kind in enumerate(("numeric", "categorical", "categorical")):
-        fields |= {f"use.{i}": "on", f"kind.{i}": kind}
-        fields |= {f"categories.{i}": fields[f"found.{i}"]} if kind == "categorical" else {}
-    fields |= {"low.0": fields["found_low.0"], "high.0": fields["found_high.0"]}
-    fields |= {"label": "y", "name": "merged", "epsilon": "1", "holders": "50", "unplanned": "on"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    assert (fields["old-0.1"], fields["new-0.1"]) == ("Bern", "bern")
-    undecided = await form("/new", files, **fields)
+    study = changed(proposed(page), FIELDS | {"label": "y"})
+    assert [each["use"] for each in study["columns"]] == [True] * 3
+    open_pairs = {"columns.1.one.0": "choose one", "columns.2.one.0": "choose one"}
+    assert await faults(study) == open_pairs
+    undecided = await form("/new", with_study(study, files), unplanned="on")
     assert undecided.status_code == 422
-    both = "one answer. town: 'Bern' and 'bern'; y: 'yes' and 'Yes'. Both would"
-    assert both in html.unescape(undecided.text)
-    halved = {name: text for name, text in fields.items() if name != "new-0.1"}
-    rest = html.unescape((await form("/new", files, **halved)).text)
-    assert "one answer. y: 'yes' and 'Yes'. Both would" in rest
-    other = html.unescape((await form("/new", files, **fields, **{"one-0.2": "yes"})).text)
-    assert "one answer. town: 'Bern' and 'bern'. Both would" in other
-    one = {"one-0.1": "yes", "one-0.2": "no"}
-    made = await form("/new", files, **fields, **one)
+    assert "columns.1.one.0: choose one" in undecided.text
+    half = changed(study, {"columns.2.one.0": "yes"})
+    assert await faults(half) == {"columns.1.one.0": "choose one"}
+    whole = changed(study, {"columns.1.one.0": "yes", "columns.2.one.0": "no"})
+    made = await form("/new", with_study(whole, files), unplanned="on")
     task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
     (town,) = (each for each in task.features if each.name == "town")
     assert isinstance(town, Categorical)
@@ -438,13 +559,12 @@ async def test_a_column_that_cannot_be_one_is_asked_nothing(http: Http) -> None:
     files = {"public": ("a.csv", f"age,who,label\n{rows}\n".encode())}
     page = (await form("/new/columns", files)).text
     age, who, _ = page.split("<fieldset data-column>")[1:]
-    assert 'name="prompt.0"' in age
-    assert 'name="disclosed.0"' in age
-    assert "prompt.1" not in who
-    assert "disclosed.1" not in who
+    assert 'name="columns.0.prompt"' in age
+    assert 'name="columns.0.disclosed"' in age
+    assert "columns.1.prompt" not in who
+    assert "columns.1.disclosed" not in who
     assert who.index("<b>who</b>") < who.index("60 different texts")
-    wrong = {"name.0": "age", "name.1": "who", "name.2": "label", "use.0": "on"}
-    made = settings_of(FormData({**wrong, "label": "label", "name": "n", "epsilon": "1"}))
+    made = settings_of({"label": "label"}, files["public"][1])
     assert made.ignore == ("who",)
 
 
@@ -452,20 +572,17 @@ async def test_a_register_comes_with_the_form(http: Http) -> None:
     """A second file, in which groups are counted; without one the form is as before."""
     form = await http.sign_in()
     assert 'name="register"' in (await http.get("/new")).text
-    fields = {f"name.{i}": name for i, name in enumerate(("age", "hours", "job", "member"))}
-    fields |= {f"use.{i}": "on" for i in range(4)} | {"disclosed.0": "on", "draft": "on"}
-    fields |= {"label": "label", "name": "registered", "epsilon": "1", "holders": "900"}
-    fields |= {"grower": "cart", "depth": "5", "hidden_depth": "0", "name.4": "label"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
+    fields = {**FIELDS, "holders": "900", "columns.0.disclosed": True, "draft": True}
+    fields |= {"grower": "cart", "depth": "5", "hidden_depth": "0"}
     people = "\n".join(["age", *(str(18 + i % 52) for i in range(900))]).encode()
-    files = {**FILES, "register": ("b.csv", people)}
-    made = await form("/new", files, **fields)
+    whole = with_study(study_of(samples.survey(), fields))
+    made = await form("/new", {**whole, "register": ("b.csv", people)}, unplanned="on")
     assert made.status_code == 303, made.text
     path = made.headers["location"].split("#")[0]
     view = (await http.get(f"/v1{path}", headers=http.admin)).json()
     assert view["registered"]
     assert sum(stratum["holders"] for stratum in view["strata"]) <= 900
-    wrong = await form("/new", {**FILES, "register": ("b.csv", b"job\nnurse\n")}, **fields)
+    wrong = await form("/new", {**whole, "register": ("b.csv", b"job\nnurse\n")}, unplanned="on")
     assert "The register has no column &#39;age&#39;" in wrong.text
 
 
@@ -474,23 +591,14 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
     asks."""
     form = await http.sign_in()
     page = await form("/new/columns", FILES)
-    fields = dict(re.findall(r'<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"', page.text))
-    fields.pop("form_token")
-    for place, kind in enumerate(("numeric", "numeric", "categorical", "categorical")):
-        fields |= {f"use.{place}": "on", f"kind.{place}": kind}
-        if kind == "categorical":
-            fields[f"categories.{place}"] = fields[f"found.{place}"].replace("\n", "\r\n")
-    fields |= {"label": "label", "name": "survey", "epsilon": "1.0", "holders": "10000"}
-    asker = {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
-    wrong = [{name: ""} for name in asker if name != "unplanned"]
-    wrong += [{"low.0": "x"}, {"label": "nobody"}, {"epsilon": "-1"}]
-    for change in wrong:
-        answer = await form("/new", FILES, **{**fields, **asker, **change})
-        assert answer.status_code == 422, change
-        assert "asker" in answer.text or change not in wrong[:4], change
-    assert "Say who is asking" in (await form("/new", FILES, **fields)).text
+    study = changed(proposed(page.text), FIELDS | {"name": "survey", "holders": "10000"})
+    wrong = [{f"asker.{name}": ""} for name in ASKER]
+    wrong += [{"columns.0.low": "x"}, {"label": "nobody"}, {"epsilon": "-1"}]
+    for fields in wrong:
+        answer = await form("/new", with_study(changed(study, fields)), unplanned="on")
+        assert answer.status_code == 422, fields
     assert (await http.get("/v1/tasks")).json() == []
-    made = await form("/new", FILES, **fields, **asker)
+    made = await form("/new", with_study(study), unplanned="on")
     assert made.status_code == 303, made.text
     ends = {"age": {"low": 15.0, "high": 70.0}, "hours": {"low": 0.0, "high": 60.0}}
     words = {"member": {"False": "false", "True": "true"}}  # as the file has them
@@ -501,7 +609,7 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
 
 
 @pytest.mark.parametrize(
-    ("ends", "published"), [({}, (800.0, 4200.0)), ({"high.1": "5e3"}, (800.0, 5000.0))]
+    ("ends", "published"), [({}, (800.0, 4200.0)), ({"columns.1.high": "5e3"}, (800.0, 5000.0))]
 )
 async def test_a_numeric_label_has_the_ends_that_the_form_shows(
     http: Http, ends: dict[str, str], published: tuple[float, float]
@@ -511,12 +619,10 @@ async def test_a_numeric_label_has_the_ends_that_the_form_shows(
     rows = [f"{i % 40},{858.2 + (4152.1 - 858.2) * i / 79}" for i in range(80)]
     files = {"public": ("a.csv", "\n".join(["age,income", *rows]).encode())}
     shown = (await form("/new/columns", files)).text
-    fields = dict(re.findall(r'<input[^>]*name="(\w+\.\d)"[^>]*value="([^"]*)"', shown))
-    assert (fields["low.1"], fields["high.1"], fields["as_label.1"]) == ("800", "4200", "range")
-    fields |= {f"use.{i}": "on" for i in range(2)} | {f"kind.{i}": "numeric" for i in range(2)}
-    fields |= {"label": "income", "name": "income", "epsilon": "1", "holders": "50"} | ends
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
-    made = await form("/new", files, **fields)
+    study = proposed(shown)
+    assert (study["columns"][1]["low"], study["columns"][1]["high"]) == ("800", "4200")
+    study = changed(study, {**FIELDS, "label": "income", "holders": "50", **ends})
+    made = await form("/new", with_study(study, files), unplanned="on")
     task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
     assert isinstance(task.label, Range)
     assert (task.label.low, task.label.high) == published
@@ -527,14 +633,9 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     """The plan of the form's settings; models side by side, each with its tree."""
     monkeypatch.setattr("privet.learning.public_model.candidates.BOOSTING_COLUMNS", 0)
     form = await http.sign_in()
-    fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    for place, name in enumerate(("age", "hours", "job", "member")):
-        fields |= {f"name.{place}": name, f"use.{place}": "on"}
     named = samples.survey(60).replace(b"label", b"collection")
-    answer = await form(
-        "/new/plan", {"public": ("a.csv", named)}, **fields | {"label": "collection"}
-    )
+    study = study_of(named, {**FIELDS, "label": "collection"})
+    answer = await form("/new/plan", with_study(study, {"public": ("a.csv", named)}))
     assert answer.status_code == 200, answer.text
     assert "people for collection and never receive" in answer.text  # its name, whatever it means
     assert "If the public data are fair" in answer.text
@@ -543,8 +644,9 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
         r'<th scope="row">±\s1.0\spoints</th><td class="number">[\d\s]+</td>', answer.text
     )
     assert "“To learn who comes back.” No closing date." in answer.text
-    panel = fields | WAVES | {"depth": "1", "grower": "cart"}
-    waves = (await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **panel)).text
+    survey = samples.survey(60)
+    panel = study_of(survey, FIELDS | WAVES | {"depth": "1", "grower": "cart"})
+    waves = (await form("/new/plan", with_study(panel, {"public": ("a.csv", survey)}))).text
     assert "They are asked 2 times. Each person may answer every time." in waves
     assert "together cost ε 2 at most" in waves
     assert "<li>2030-04-01 to 2030-04-30</li>" in waves
@@ -563,19 +665,20 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
 async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
     """Of the settings that are published; texts may change after it."""
     form = await http.sign_in()
-    fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300", "grower": "cart"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"depth": "2"}
-    for place, name in enumerate(("age", "hours", "job", "member")):
-        fields |= {f"name.{place}": name, f"use.{place}": "on"}
-    files = {"public": ("a.csv", samples.survey(60))}
-    refused = (await form("/new", files, **fields)).text
+    survey = samples.survey(60)
+    files = {"public": ("a.csv", survey)}
+    study = study_of(survey, FIELDS | {"grower": "cart", "depth": "2"})
+    refused = (await form("/new", with_study(study, files))).text
     assert "Plan first" in refused
     assert "<h1>Something is to be done or changed first</h1>" in refused
-    planned = plan_digest(samples.survey(60), settings_of(FormData(fields)))
-    other = fields | {"holders": "200", "planned": planned}
-    assert "Plan first" in (await form("/new", files, **other)).text
+    settings, _ = Study.parse(json.dumps(study).encode()).read(NOW)
+    assert settings is not None
+    planned = plan_digest(survey, settings)
+    other = with_study(study | {"holders": "200"}, files)
+    assert "Plan first" in (await form("/new", other, planned=planned)).text
     assert (await http.get("/v1/tasks")).json() == []
-    made = await form("/new", files, **fields, planned=planned, description="New words.")
+    other_words = with_study(study | {"description": "New words."}, files)
+    made = await form("/new", other_words, planned=planned)
     assert made.status_code == 303, made.text
 
 
@@ -584,28 +687,25 @@ async def test_a_preview_is_the_task_that_would_be_published(
 ) -> None:
     """Behind the hash of the relay's page, and nothing is kept; without a relay it says why."""
     form = await http.sign_in()
-    fields = {"name": "seen", "label": "label", "epsilon": "1", "holders": "300", "grower": "cart"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"depth": "2"}
-    for place, name in enumerate(("age", "hours", "job", "member")):
-        fields |= {f"name.{place}": name, f"use.{place}": "on", f"prompt.{place}": f"Your {name}?"}
-    assert "Name a relay first" in (await form("/new/preview", FILES, **fields)).text
+    fields = {f"columns.{i}.prompt": f"Your {name}?" for i, name in enumerate(COLUMNS)}
+    study = study_of(samples.survey(), {**FIELDS, "grower": "cart", "depth": "2", **fields})
+    whole = with_study(study)
+    assert "Name a relay first" in (await form("/new/preview", whole)).text
     said = RelayDescription(
         curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
     )
     monkeypatch.setattr("privet.curator.operations.relays.described_at", lambda _: said)
-    named = await form("/new/relay", FILES, **fields, relay="https://relay.example")
+    named = await form("/new/relay", whole, relay="https://relay.example")
     assert "One operator, for a trial" in named.text
-    shown = (await form("/new/preview", FILES, **fields)).text
-    german = (await form("/new/preview", FILES, **fields, language="de")).text
+    shown = (await form("/new/preview", whole)).text
+    german = (await form("/new/preview", with_study(study | {"language": "de"}))).text
     assert 'href="https://relay.example/answer/preview?language=de#' in german
     found = re.search(r'href="https://relay.example/answer/preview#([\w-]+)"', shown)
     assert found
     task = Task.parse(urlsafe_b64decode(found[1] + "==="))
-    assert [feature.prompt for feature in task.features] == [
-        f"Your {name}?" for name in ("age", "hours", "job", "member")
-    ]
+    assert [feature.prompt for feature in task.features] == [f"Your {name}?" for name in COLUMNS]
     assert (await http.get("/v1/tasks")).json() == []
-    made = await form("/new", FILES, **fields, unplanned="on")
+    made = await form("/new", whole, unplanned="on")
     assert made.headers["location"] == f"/tasks/{task.id}#holders"
 
 
@@ -632,9 +732,8 @@ async def test_no_remark_speaks_in_options(http: Http) -> None:
     form = await http.sign_in()
     shown = (await form("/new/columns", files)).text
     assert "60 different texts" in shown
-    fields = {"name": "n", "label": "label", "epsilon": "1", "holders": "300", "name.0": "age"}
-    fields |= {"use.0": "on", "name.1": "who", "use.1": "on", "name.2": "label", "use.2": "on"}
-    refused = (await form("/new/plan", files, **fields)).text
+    study = study_of(files["public"][1], FIELDS | {"columns.1.use": True})
+    refused = (await form("/new/plan", with_study(study, files))).text
     assert "60 different texts" in refused
     assert "--" not in re.sub(r"<!--|-->", "", shown + refused)
 

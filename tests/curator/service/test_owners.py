@@ -27,17 +27,16 @@ from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.tables.text_format import NOTHING_STATED
 from tests.curator import samples
-from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.made import only_invited
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import TOKEN, Http, client_of
+from tests.curator.studies import form_of
 from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
 
 MODULES = (access, methods, fitting, prediction, reading, relays, tasks)
 RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
 GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
-COLUMNS = ("age", "hours", "job", "member", "label")
 ADMIN, FITTER, READER, STRANGER = (
     Someone("ada", Scope.ADMIN),
     Someone("fay", Scope.FITTER),
@@ -79,19 +78,8 @@ def settings() -> Publication:
     return Publication.model_validate(GIVEN)
 
 
-def form(**more: str) -> dict[str, Any]:
-    fields = {f"name.{place}": name for place, name in enumerate(COLUMNS)}
-    fields |= {f"use.{place}": "on" for place in range(5)}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    given = {
-        "unplanned": "on",
-        "name": "by form",
-        "label": "label",
-        "epsilon": "1",
-        "holders": "300",
-        **more,
-    }
-    return {"files": {"public": ("a.csv", survey())}, "data": given | fields}
+def form() -> dict[str, Any]:
+    return form_of(survey())
 
 
 UPLOAD = {

@@ -65,7 +65,7 @@ def test_numbers_by_name_are_written_with_equals_signs() -> None:
     """One a line; a name may have one itself."""
     prevalence = inputs_of(TaskSettings)["prevalence"]
     assert prevalence.value("yes=.018\n\n a=b = 0.2 ") == {"yes": 0.018, "a=b": 0.2}
-    with pytest.raises(InvalidRequest, match="prevalence has 'yes': give NAME=NUMBER"):
+    with pytest.raises(InvalidRequest, match="'yes' is no NAME=NUMBER"):
         prevalence.value("yes")
     with pytest.raises(InvalidRequest, match=r"prevalence\.yes"):
         parsed(prevalence={"yes": 1.5})
