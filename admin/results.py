@@ -17,6 +17,9 @@ from privet.protocol.wire import VERSION
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 
+EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
+SERVING = "serving"
+"""The alias of the model that predicts where none is named."""
 ON_THIS_MACHINE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])[:/]?.*")
 
 
@@ -95,6 +98,223 @@ class NamedRelay(Result):
     def is_local(self) -> bool:
         """True if only the machine it is on can open the address."""
         return ON_THIS_MACHINE.fullmatch(self.address or "") is not None
+
+
+class IntervalFigure(Result):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class ReportSource(Result):
+    """The source of some of a model's reports."""
+
+    relay: str | None = Field(description="Name of the relay's token; null for direct reports.")
+    reports: int
+    worst_found: float | None = Field(
+        default=None,
+        description="How far this number of false reports moved a value of the model when some "
+        "ways to choose them were tried; others may move it further. Null if nothing was tried "
+        "when the model was fitted, by an earlier version.",
+    )
+
+
+class ModelSummary(Result):
+    """One fitted, numbered, immutable model."""
+
+    task: str = Field(examples=[EXAMPLE_ID])
+    number: int = Field(examples=[1])
+    created: datetime
+    estimator: str = Field(examples=["weighted"])
+    parameters: dict[str, Any] = Field(examples=[{"weight": 1.0}])
+    reports: int = Field(description="Reports it was fitted from.", examples=[4456])
+    cells: int = Field(examples=[64])
+    facts: dict[str, Any] = Field(description="Further results of the estimator.")
+    scores: dict[str, IntervalFigure] = Field(
+        default_factory=dict,
+        description="Accuracy, Brier score and log loss of the cells' values for people like the "
+        "holders, from their perturbed reports, as of the fit. Empty for a number, and for models "
+        "of earlier versions.",
+    )
+    aliases: list[str] = Field(
+        default_factory=list, description="Its aliases; `serving` predicts where no model is named."
+    )
+    ways: list[ReportSource] = Field(
+        default_factory=list,
+        description="Sources of the reports: direct, or the relays that sent them.",
+    )
+    worst_of_one: float | None = Field(
+        default=None,
+        description="How far one false report moved a value of the model when some ways to choose "
+        "it were tried; another may move it further. Null without reports, and if nothing was "
+        "tried when the model was fitted, by an earlier version.",
+    )
+
+    @property
+    def serves(self) -> bool:
+        """True if it predicts where no model is named."""
+        return SERVING in self.aliases
+
+
+class ModelChange(Result):
+    """The differences between two models' predictions for the public records."""
+
+    records: int
+    same_label: float | None = Field(
+        description="Share of records whose likeliest class stays; null for a numeric label."
+    )
+    mean: float = Field(description="Mean absolute change of a value, in the label's units.")
+    largest: float = Field(description="Largest absolute change of a value.")
+    outside: float = Field(
+        description="Share of records whose cell's value in the second model lies outside the "
+        "95 % interval of their cell in the first."
+    )
+    scores: dict[str, IntervalFigure] | None = Field(
+        description="The second model's scores for people like the holders less the first one's, "
+        "with 95 % intervals, from the reports so far. For readers only; empty where both do not "
+        "have the same cells, or one was fitted by an earlier version."
+    )
+
+
+class ComparedFigure(Result):
+    """One figure of the holders with its 95 % interval, and the public records' value.
+
+    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
+    would have been detected with the probability ``POWER``; None if no difference would.
+    """
+
+    name: str
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+    seen_from: float | None
+
+
+class DifferingCell(Result):
+    """A cell that differs from the public data: in its mass, or in a class's share or the mean."""
+
+    cell: int
+    path: list[str] = Field(description="The splits that lead to it.", examples=[["age < 32"]])
+    name: str | None = Field(description="The class or the label; absent for the cell's mass.")
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+
+
+class FalseReports(Result):
+    """Reports that no honest people can have sent together."""
+
+    least: int = Field(description="Least number of false reports.")
+    n: int = Field(description="The reports that were tested.")
+
+
+class ModelInsight(Result):
+    """The differences between the holders and the public data."""
+
+    task: str = Field(examples=[EXAMPLE_ID])
+    model: int
+    reports: int
+    misfits: IntervalFigure = Field(description="Share of the reports whose record did not fit.")
+    public_records: int
+    cells: int
+    sentence: str
+    overall: list[ComparedFigure]
+    differences: list[DifferingCell] = Field(
+        description="Cells that differ beyond chance, at a false discovery rate of 5 %."
+    )
+    seen_in_a_cell: float | None = Field(
+        description="In half of the cells every difference from this one on would have been "
+        "listed with a probability of 80 %; null if none would. The same of an overall figure is "
+        "its `seen_from`."
+    )
+    moved: float = Field(description="How far reports moved the model's values on average.")
+    relabelled: int | None = Field(description="Cells whose likeliest class the reports changed.")
+    looks: Literal["many", "once"] = Field(
+        description="Whether intervals and differences hold at every look while reports come in, "
+        "or at one that was chosen beforehand."
+    )
+    gathered: str = Field(
+        description="Of groups by disclosed columns, in words: where records that did not fit "
+        "gather, reports that the register does not account for, and groups with fewer reports "
+        "than expected from each; empty if there is nothing to say."
+    )
+    impossible: FalseReports | None = Field(
+        description="Absent where honest people may have sent all reports. Where they cannot, "
+        "intervals are as wide as can be and no difference is listed."
+    )
+
+
+class Prediction(Result):
+    """The prediction for one record."""
+
+    label: str | float = Field(description="The likeliest class, or the mean label.")
+    probabilities: dict[str, float] | None = Field(
+        default=None, description="Per class; absent for a numeric label."
+    )
+    cell_value: dict[str, float] | float = Field(
+        description="Estimated share of each class, or the mean label, among the holders in the "
+        "record's cell; the prediction differs from it by the public model."
+    )
+    cell_low: dict[str, float] | float = Field(
+        description="Lower end of the 95 % interval of the cell's share or mean. It is about the "
+        "cell's holders together, not about those like the record."
+    )
+    cell_high: dict[str, float] | float = Field(description="Its upper end.")
+    cell: int = Field(description="The cell the record falls into.")
+    path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
+    outside: list[str] = Field(
+        description="Fields whose number lies outside the published range; its nearest end counts."
+    )
+
+
+class RecordPredictions(Result):
+    """The answer to records: one prediction each, in the same order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": 1,
+                    "predictions": [
+                        {
+                            "label": "yes",
+                            "probabilities": {"no": 0.31, "yes": 0.69},
+                            "cell_value": {"no": 0.33, "yes": 0.67},
+                            "cell_low": {"no": 0.22, "yes": 0.6},
+                            "cell_high": {"no": 0.4, "yes": 0.78},
+                            "cell": 7,
+                            "path": ["age < 32", "religious < 2.5"],
+                            "outside": [],
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    model: int
+    predictions: list[Prediction]
+
+
+class ColumnPredictions(Result):
+    """The answer to columns: the same facts, column by column."""
+
+    model: int
+    classes: list[str] | None = Field(description="Order of the values per row.")
+    label: list[str | float]
+    values: list[list[float]] = Field(description="Probabilities, or only the mean label.")
+    cell_value: list[list[float]] = Field(description="Shares, or the mean, of the row's cell.")
+    cell_low: list[list[float]] = Field(description="Lower ends of their 95 % intervals.")
+    cell_high: list[list[float]] = Field(description="Upper ends.")
+    cell: list[int]
+    outside: list[list[str]] = Field(description="Each row's fields outside their range.")
+    paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")
 
 
 class CuratorKey(Result):

@@ -1,5 +1,6 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import log
@@ -10,6 +11,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
+from privet.admin.results import SERVING, ModelChange, ModelSummary
 from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.estimator import Estimator
@@ -17,6 +19,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import SUMMARY, to_svg
 from privet.learning.export.formats import EXPORTS
+from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     asked,
@@ -42,19 +45,13 @@ from privet.protocol.task import Task
 from privet.tables.cells import typed_number, typed_value
 from privet.tables.text_format import Stated
 
-from ..datastore.models import SERVING, ModelInfo
-from ..http.models import (
-    ALIAS,
-    OF_CELL,
-    InsightView,
-    ModelView,
-    columns_with_predictions,
-    exported,
-    records_of,
-)
+from ..http.model_files import exported
 from ..http.requests import TheCurator, count_as_post, while_waited
+from ..operations import models, predictions
+from ..operations.models import ALIAS, FitRequest, PromoteRequest
+from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.tasks import read_task
-from ..service import Change, fitting, panels, prediction, reading
+from ..service import panels
 from ..service.snapshot import Snapshot
 from .overview import (
     Finding,
@@ -96,7 +93,7 @@ def show_model(
     is_draft = snapshot.stored.state is TaskState.DRAFT
     than = snapshot.accuracy_in_context(number) if visitor.reads else None
     insight, so_far, of_cells = insight_of(snapshot, number), later_reports(snapshot, info), None
-    if info.summary["reports"] and (insight is None or insight.impossible is None):
+    if info.reports and (insight is None or insight.impossible is None):
         of_cells = cells_of_model(snapshot, number, insight)
     return page(
         request,
@@ -104,8 +101,8 @@ def show_model(
         so_far=so_far,
         question=asked(task.label),
         why_less="" if than is None else why_less(than),
-        info=ModelView.of(task.id, info),
-        serving=SERVING in info.aliases,
+        info=info,
+        serving=info.serves,
         exports=EXPORTS,
         even=even_scores(task),
         address=f"{own_address(request)}{request.url.path}",
@@ -119,7 +116,7 @@ def show_model(
             whose=f"model {number}",
             nodes=f"/tasks/{task.id}/models/{number}/nodes",
         ),
-        **settings(task, info.summary["estimator"], info.summary["parameters"]),
+        **settings(task, info.estimator, info.parameters),
     )
 
 
@@ -134,7 +131,7 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
     return page(
         request,
         "node.html",
-        info=ModelView.of(task.id, info),
+        info=info,
         so_far=later_reports(snapshot, info),
         before=None if cell < 0 or without is None else without[cell].tolist(),
         task=task,
@@ -172,10 +169,11 @@ def predict(
     if empty:
         raise InvalidRecord(f"Fill in what is empty: {'; '.join(f'“{each}”' for each in empty)}.")
     try:
-        answers = prediction.predict(curator, visitor, task_id, number, records=[record])
+        asking = PredictRequest(model=number, records=[record])
+        answers = predictions.predict(curator, visitor, task_id, asking)
     except InvalidRecord as error:  # which names a row, and a form has one record
         raise InvalidRecord(error.detail.removeprefix("Row 1: ")) from None
-    (predicted,) = records_of(answers)["predictions"]
+    (predicted,) = answers.as_records()["predictions"]
     partition = answers.model.model.partition
     return page(
         request,
@@ -210,7 +208,7 @@ async def predict_file(
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
     body, stated = await upload.read(), stated_in(form)
-    predicting = prediction.predict_elsewhere(
+    predicting = predictions.predict_elsewhere(
         curator,
         visitor,
         task_id,
@@ -243,8 +241,8 @@ def rows_with_predictions(
     table = RowsToPredict.of(columns, task, keep=list(columns))
     if all(table.problems):
         raise InvalidRequest(f"No row of the file fits the study. The first: {table.problems[0]}")
-    answers = prediction.predict_rows(task, fitted, None, table.fitting, most)
-    predicted = table.with_predictions(columns_with_predictions(answers), every=True)
+    answers = predictions.predict_rows(task, fitted, None, table.fitting, most)
+    predicted = table.with_predictions(answers.as_columns(), every=True)
     return as_csv(*predicted, table.format)
 
 
@@ -258,25 +256,29 @@ async def try_settings(
     if against and not against.isdecimal():
         raise InvalidRequest("There is no such model to compare with: give its number.")
     parameters, number = given(name, asked), int(against) if against else None
-    trying = fitting.try_settings(curator, visitor, task_id, name, parameters, number)
+    trying = models.try_settings(curator, visitor, task_id, name, parameters, number)
     trial = await while_waited(request, trying)
     snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
     task = snapshot.task
     drawn = await run_in_threadpool(picture, snapshot, trial.model, "these settings")
-    sides = f"model {trial.against}", "the model of these settings"
-    unlike, own = unlike_reports(*sides, trial.reports), None
-    if unlike and trial.against is not None:
-        summary = snapshot.info(trial.against).summary
-        own = {key: summary[key] for key in ("estimator", "parameters")}
-    tried = {"estimator": name, "parameters": dict(trial.model.parameters)}
+    tried, other = (
+        {"estimator": name, "parameters": dict(trial.model.parameters)},
+        trial.against,
+    )
+    unlike = own = better = None
+    if other is not None and trial.change is not None:
+        sides = f"model {other.number}", "the model of these settings"
+        unlike = unlike_reports(*sides, (other.reports, trial.model.n))
+        better = better_of(task, *sides, trial.change)
+        own = other.model_dump(include={"estimator", "parameters"}) if unlike else None
     return page(
         request,
         "trial.html",
         unlike=unlike,
         own=None if own == tried else own,
         change=trial.change,
-        against=trial.against,
-        better=None if trial.change is None else better_of(task, *sides, trial.change),
+        against=None if other is None else other.number,
+        better=better,
         **drawn,
         **settings(task, name, trial.model.parameters),
     )
@@ -290,7 +292,8 @@ async def fit(
     fields = {name: str(value) for name, value in form.items()}
     name = fields.get("estimator", DEFAULT_ESTIMATOR)
     parameters = given(name, fields)
-    fitted = await while_waited(request, fitting.fit(curator, visitor, task_id, name, parameters))
+    asked = FitRequest(estimator=name, parameters=parameters)
+    fitted = await while_waited(request, models.fit(curator, visitor, task_id, asked))
     return see_other(f"/tasks/{task_id}/models/{fitted.number}")
 
 
@@ -305,7 +308,7 @@ async def fit_waves(
         return see_other(f"/tasks/{task_id}#waves")
     wave = next((number for number in waves if str(number) == form.get("wave")), min(waves))
     left = [number for number in waves if number > wave]
-    fitted = await while_waited(request, fitting.fit(curator, visitor, waves[wave]))
+    fitted = await while_waited(request, models.fit(curator, visitor, waves[wave]))
     if not left:
         return see_other(f"/tasks/{task_id}#waves")
     task = (await run_in_threadpool(read_task, curator, visitor, task_id)).task
@@ -317,11 +320,11 @@ def promote(
     task_id: str, number: int, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     alias = str(form.get("alias", SERVING)).strip()
-    if not ALIAS.fullmatch(alias):
+    if not re.fullmatch(ALIAS, alias):
         raise InvalidRequest(
             "An alias has lower-case letters, digits and hyphens, and begins with a letter."
         )
-    fitting.promote(curator, visitor, task_id, number, alias)
+    models.promote_model(curator, visitor, task_id, alias, PromoteRequest(number=number))
     return see_other(f"/tasks/{task_id}#models")
 
 
@@ -337,12 +340,14 @@ async def compare(
     if one == other:
         raise InvalidRequest("Choose two different models to compare.")
     count_as_post(request)
-    change = await while_waited(request, fitting.compare(curator, visitor, task_id, one, other))
+    change = await while_waited(
+        request, models.compare_models(curator, visitor, task_id, one, other)
+    )
     snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
     task = snapshot.task
 
     def side(number: int) -> dict[str, Any]:
-        info = ModelView.of(task_id, snapshot.info(number))
+        info = snapshot.info(number)
         drawn = picture(snapshot, snapshot.model(number).model, f"model {number}")
         return {"info": info, **drawn}
 
@@ -379,12 +384,14 @@ async def export(
     visitor: TheVisitor,
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
-    return await exported(request, curator, visitor, task_id, number, format)
+    count_as_post(request)
+    exporting = models.export(curator, visitor, task_id, number, format)
+    return exported(task_id, number, format, await while_waited(request, exporting))
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])
 def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
-    text = reading.read_card(curator, visitor, task_id, number)
+    text = models.read_card(curator, visitor, task_id, number)
     name = f"card-{task_id[:12]}-{number}.md"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/markdown", headers=disposition)
@@ -457,8 +464,8 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
 
 def verdict_of(
     snapshot: Snapshot,
-    info: ModelInfo,
-    insight: InsightView | None,
+    info: ModelSummary,
+    insight: Insight | None,
     than: Yardsticks | None,
     so_far: int | None,
     of_cells: OfCells | None,
@@ -478,9 +485,9 @@ def verdict_of(
         if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
             average = average_of_cells(task.label, value, row)
         known = [moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells)]
-    accuracy = ModelView.of(task.id, info).scores.get("accuracy")
+    accuracy = info.scores.get("accuracy")
     if accuracy is not None:
-        right = how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high))
+        right = how_often_right(accuracy)
         if insight is not None and than is not None:
             if so_far is not None:
                 right += f" That is by the answers of its fit; by all {thousands(so_far)}:"
@@ -488,18 +495,18 @@ def verdict_of(
         says.append(right)
     if says := [*says, *known, *filter(None, (average,))]:
         return says
-    if info.summary["reports"]:
-        return [f"Answers that went into this model: {thousands(info.summary['reports'])}."]
+    if info.reports:
+        return [f"Answers that went into this model: {thousands(info.reports)}."]
     return ["No answers went into this model: it is one of the public records only."]
 
 
-def later_reports(snapshot: Snapshot, info: ModelInfo) -> int | None:
+def later_reports(snapshot: Snapshot, info: ModelSummary) -> int | None:
     """The number of reports so far, for readers, if a model was fitted to fewer."""
     reports = snapshot.kept.task.status.reports
-    return reports if snapshot.reads and reports > info.summary["reports"] else None
+    return reports if snapshot.reads and reports > info.reports else None
 
 
-def findings_of_model(task: Task, insight: InsightView | None) -> list[Finding]:
+def findings_of_model(task: Task, insight: Insight | None) -> list[Finding]:
     """The holders' figures that the reports tell, if several make the verdict."""
     if insight is None or insight.impossible is not None:
         return []
@@ -507,7 +514,7 @@ def findings_of_model(task: Task, insight: InsightView | None) -> list[Finding]:
     return found if len(found) > 1 else []
 
 
-def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, Any] | None:
+def better_of(task: Task, first: str, second: str, change: ModelChange) -> dict[str, Any] | None:
     """Sentences on which of two models is better, and in detail; None for strangers."""
     if change.scores is None:
         return None
@@ -523,9 +530,9 @@ def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, 
     return {"says": says, "detail": detail}
 
 
-def advice_of(task: Task, infos: Sequence[ModelView], change: Change) -> str:
+def advice_of(task: Task, infos: Sequence[ModelSummary], change: ModelChange) -> str:
     """Advice on which of two models should serve, if one does; empty for strangers."""
-    serving = [SERVING in info.aliases for info in infos]
+    serving = [info.serves for info in infos]
     if change.scores is None or not any(serving) or infos[0].number == infos[1].number:
         return ""
     first, second = (f"model {info.number}" for info in infos)

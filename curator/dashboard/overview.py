@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
-from privet.admin.results import RelayReports, ReportBucket, TaskStatus
+from privet.admin.results import ModelSummary, RelayReports, ReportBucket, TaskStatus
 from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.picture import cells_untold
-from privet.learning.figures.results import CellDifference, Comparison
+from privet.learning.figures.compare import Insight
+from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     asked,
     cells_in_words,
@@ -27,8 +28,6 @@ from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
 
-from ..datastore.models import SERVING
-from ..http.models import InsightView, ModelView
 from ..service.snapshot import Snapshot
 from .pages import when
 from .visitor import Visitor
@@ -122,7 +121,7 @@ class Finding:
         return not self.differs and not self.low <= self.public <= self.high
 
 
-def insight_of(snapshot: Snapshot, number: int | None = None) -> InsightView | None:
+def insight_of(snapshot: Snapshot, number: int | None = None) -> Insight | None:
     """The insight of a model, by default the one that serves.
 
     None for strangers, without a model, and without reports to compare.
@@ -130,7 +129,7 @@ def insight_of(snapshot: Snapshot, number: int | None = None) -> InsightView | N
     if not snapshot.reads:
         return None
     try:
-        return InsightView.of(*snapshot.insight(number))
+        return snapshot.insight(number)
     except (ModelNotFound, InvalidRequest):
         return None
 
@@ -165,7 +164,7 @@ class OfCells:
     untold: bool
 
 
-def cells_of_model(snapshot: Snapshot, number: int, insight: InsightView | None) -> OfCells:
+def cells_of_model(snapshot: Snapshot, number: int | None, insight: Insight | None) -> OfCells:
     """The sentence on a model's cells, by the reports so far; by its intervals for strangers."""
     model = snapshot.model(number).model
     of_reports, cells = None, model.partition.cells
@@ -178,19 +177,20 @@ def cells_of_model(snapshot: Snapshot, number: int, insight: InsightView | None)
     return OfCells(cells_in_words(snapshot.task.label, cells, untold, more), untold == cells)
 
 
-def findings_in_cells(snapshot: Snapshot, insight: InsightView | None) -> list[Finding]:
+def findings_in_cells(
+    snapshot: Snapshot, number: int | None, insight: Insight | None
+) -> list[Finding]:
     """The cells that differ, the surest first, up to ``MOST_LISTED``."""
     if insight is None or not insight.differences:
         return []
     task, found = snapshot.task, list[Finding]()
-    label, tree = task.label, snapshot.model(insight.model).model.partition
+    label, tree = task.label, snapshot.model(number).model.partition
     least, most = label.bounds
     for row in insight.differences[:MOST_LISTED]:
         is_share = isinstance(label, Classes) or row.name is None
         ends = (0.0, 1.0) if is_share else (least, most)
         path = readable_path(tree, task.columns, int(tree.leaves[row.cell]))
-        difference = CellDifference(**row.model_dump(exclude={"path"}))
-        sentence = finding_in_cell(label, difference, path)
+        sentence = finding_in_cell(label, row, path)
         found.append(
             Finding(sentence, row.reported, row.low, row.high, row.public, *ends, is_share)
         )
@@ -239,7 +239,7 @@ def _at_relay(relay: RelayReports, collecting: bool) -> str:
 def next_step(
     status: TaskStatus,
     visitor: Visitor,
-    models: Sequence[ModelView] | None,
+    models: Sequence[ModelSummary] | None,
     *,
     has_link: bool,
     is_false: bool,
@@ -255,7 +255,7 @@ def next_step(
         return None
     reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
     all_in = planned is not None and reports >= planned
-    serving = next((model for model in models or () if SERVING in model.aliases), None)
+    serving = next((model for model in models or () if model.serves), None)
     newest = next((model for model in models or () if model.reports == fitted), None)
     latest = "" if newest is None else f"model {newest.number}"
     outgrown = serving is not None and MANY_MORE * serving.reports < fitted
@@ -317,7 +317,7 @@ def next_step(
     return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
 
 
-def have_same_settings(one: ModelView | None, other: ModelView) -> bool:
+def have_same_settings(one: ModelSummary | None, other: ModelSummary) -> bool:
     """True if the same estimator with the same parameters made both models."""
     if one is None:
         return False

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
+from privet.admin.results import IntervalFigure
 from privet.learning.core.amounts import (
     TELLING,
     about,
@@ -35,7 +36,6 @@ from privet.protocol.features import Feature
 from privet.protocol.wire import first_fault
 from privet.tables.text_format import Stated
 
-from ..http.models import IntervalView
 from ..http.state import state_of
 from .visitor import COOKIE, visitor_of
 
@@ -105,7 +105,7 @@ def when(moment: datetime | float) -> str:
     return f"{date(at)} {at:%H:%M} UTC"
 
 
-def known_share(of: IntervalView) -> str:
+def known_share(of: IntervalFigure) -> str:
     """A share with its interval, or that it is not known to ± ``TELLING``."""
     if tells_nothing(of.low, of.high, 0.0, 1.0):
         return "not known yet"

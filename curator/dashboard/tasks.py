@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Query, Request, Response
 
-from privet.admin.results import NamedRelay
+from privet.admin.results import ModelSummary, NamedRelay
 from privet.learning.core.amounts import TELLING, tells_nothing
+from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     asked,
@@ -28,9 +29,7 @@ from privet.protocol.lifecycle import Phase, TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number
 
-from ..datastore.models import SERVING
 from ..datastore.tasks import ListedTask
-from ..http.models import InsightView, ModelView
 from ..http.requests import TheCurator, moment
 from ..operations import relays
 from ..operations import tasks as cases
@@ -147,19 +146,18 @@ def collection(
     number, unusable = wanted_of(wanted)
     stored, task = snapshot.stored, snapshot.task
     status, planned = cases.status_of(snapshot), stored.settings.get("holders")
-    insight, needed, impossible, known, models = None, "", None, "", None
+    insight, needed, impossible, known, models = None, "", None, "", snapshot.models
     overall: Sequence[Comparison] = ()
+    newest = newest_of(models or ())
     more: int | None = 0
     precise = WANTED[0] if number is None else number
-    if snapshot.sees_models:
-        models = [ModelView.of(task.id, info) for info in snapshot.kept.task.models]
     if snapshot.reads:
-        insight = insight_of(snapshot, newest_of(models or ()))
+        insight = insight_of(snapshot, newest)
         reached = 0.0
         if number is None:
-            precise, reached = target_near(snapshot, planned or 0, status.reports, insight)
+            precise, reached = target_near(snapshot, planned or 0, status.reports, newest, insight)
         if status.collecting:
-            goal = needed_for(snapshot, insight)
+            goal = needed_for(snapshot, newest, insight)
             if goal is not None:
                 enough = goal(half_width(task, precise))
                 needed = precision_in_words(task.label, enough, status.reports, precise, reached)
@@ -199,11 +197,12 @@ def collection(
             looks=looks,
             is_unread=bool(more),
         ),
+        "newest": newest,
         "insight": insight,
         "impossible": impossible,
         "findings": findings_of(task.label, overall),
-        "of_cells": None if insight is None else cells_of_model(snapshot, insight.model, insight),
-        "differences": findings_in_cells(snapshot, insight),
+        "of_cells": None if insight is None else cells_of_model(snapshot, newest, insight),
+        "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,
         "chart": chart_of(status.buckets or []),
@@ -270,7 +269,7 @@ def _task_page(
         "task.html",
         code,
         **values,
-        serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
+        serving=next((m.number for m in values["models"] or () if m.serves), None),
         other_model=other_than_serving(values["models"] or ()),
         estimators=list(estimators_for(task)),
         invitations=cases.count_invitations(curator, visitor, task.id)
@@ -360,13 +359,13 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
 
 
 def target_near(
-    snapshot: Snapshot, planned: int, reports: int, insight: InsightView | None = None
+    snapshot: Snapshot, planned: int, reports: int, newest: int | None, insight: Insight | None
 ) -> tuple[float, float]:
     """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
     while they come in; where that is reached, the first that is not, and that one."""
     given = WANTED[0]
     task, at_plan = snapshot.task, snapshot.reports_needed(as_planned=True)
-    needed = needed_for(snapshot, insight)
+    needed = needed_for(snapshot, newest, insight)
     if at_plan is None or needed is None:
         return WANTED[-1], 0.0
     for each in WANTED:
@@ -383,9 +382,9 @@ def are_in(needed: int | None, reports: int) -> bool:
     return needed is not None and needed <= reports
 
 
-def newest_of(models: Sequence[ModelView]) -> int | None:
+def newest_of(models: Sequence[ModelSummary]) -> int | None:
     """The number of the model of most reports, of several the one that serves, or the last."""
-    of = {(each.reports, SERVING in each.aliases, each.number): each.number for each in models}
+    of = {(each.reports, each.serves, each.number): each.number for each in models}
     return of[max(of)] if of else None
 
 
@@ -407,22 +406,22 @@ def known_so_far(
     return too_few(task.label, reports, more), more
 
 
-def other_than_serving(models: Sequence[ModelView]) -> int | None:
+def other_than_serving(models: Sequence[ModelSummary]) -> int | None:
     """The number of the latest model that does not serve, to compare with the one that does."""
-    others = [model.number for model in models if SERVING not in model.aliases]
+    others = [model.number for model in models if not model.serves]
     return max(others, default=None)
 
 
 def needed_for(
-    snapshot: Snapshot, insight: InsightView | None
+    snapshot: Snapshot, newest: int | None, insight: Insight | None
 ) -> Callable[[float], int | None] | None:
     """``reports_needed``, by the mean of an insight that tells it."""
     known, label = None, snapshot.task.label
-    if insight is not None and isinstance(label, Range):
+    if newest and insight is not None and isinstance(label, Range):
         (mean,) = insight.overall
         if not tells_nothing(mean.low, mean.high, *label.bounds):
             half = max(mean.high - mean.reported, mean.reported - mean.low)
-            known = (insight.model, half, insight.reports)
+            known = (newest, half, insight.reports)
     return snapshot.reports_needed(known=known)
 
 

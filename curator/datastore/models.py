@@ -8,15 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
 
+from privet.admin.results import SERVING
 from privet.protocol.calls import TASK
 from privet.protocol.errors import ModelNotFound
 
 from .database import Database
 from .schema import aliases, models, tasks
 from .tasks import need_task
-
-SERVING = "serving"
-"""The alias of the model that predicts where none is named."""
 
 
 @dataclass(frozen=True)

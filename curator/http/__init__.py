@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from starlette.routing import BaseRoute
 
-from ..operations import access, methods, relays, tasks
-from . import models, panels, reports, task_files  # noqa: F401 - which stand in for operations
+from ..operations import access, methods, models, predictions, relays, tasks
+from . import model_files, panels, reports, task_files  # noqa: F401 - which stand in for operations
 from .routes import routes_of
 
 ROUTES: Sequence[BaseRoute] = (
     *routes_of(tasks),
     *reports.router.routes,
-    *models.router.routes,
+    *routes_of(models, predictions),
     *panels.router.routes,
     *routes_of(methods, relays, access),
 )

@@ -7,7 +7,5 @@ others may take long, so web code calls them from other threads.
 """
 
 from .curator import Curator
-from .fitting import Change
-from .prediction import ExplainedPredictions
 
-__all__ = ["Change", "Curator", "ExplainedPredictions"]
+__all__ = ["Curator"]

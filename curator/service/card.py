@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
+from privet.admin.results import ReportSource
 from privet.learning.core.amounts import amount, figure, percent, thousands
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
@@ -29,15 +29,15 @@ def write_card(
     fitted: FittedModel,
     public: PublicData,
     questions: Sequence[QuestionCounts],
-    sources: Sequence[Mapping[str, Any]] = (),
+    sources: Sequence[ReportSource] = (),
     *,
     worst_of_one: float | None = None,
     growth: str = "",
 ) -> str:
     """The card of a model; ``questions`` are the debiased counts of the reports so far.
 
-    ``sources`` and ``worst_of_one`` are of this model's summary (``model_cache.summary_of``);
-    ``growth`` says why the collection's counts may still grow, if they may.
+    ``sources`` and ``worst_of_one`` are of this model's ``ModelSummary``; ``growth`` says why the
+    collection's counts may still grow, if they may.
     """
     model = fitted.model
     sections = [
@@ -169,16 +169,14 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     return "\n".join(lines)
 
 
-def _sources(sources: Sequence[Mapping[str, Any]], worst_of_one: float | None) -> str:
-    total = sum(source["reports"] for source in sources)
+def _sources(sources: Sequence[ReportSource], worst_of_one: float | None) -> str:
+    total = sum(source.reports for source in sources)
     rows = [
         [
-            "direct, from anybody"
-            if source["relay"] is None
-            else f"in batches of {source['relay']}",
-            thousands(source["reports"]),
-            percent(source["reports"] / total),
-            "not tried" if source.get("worst_found") is None else amount(source["worst_found"]),
+            "direct, from anybody" if source.relay is None else f"in batches of {source.relay}",
+            thousands(source.reports),
+            percent(source.reports / total),
+            "not tried" if source.worst_found is None else amount(source.worst_found),
         ]
         for source in sources
     ]

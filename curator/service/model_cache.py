@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
+from privet.admin.results import SERVING, ModelSummary
 from privet.learning.core.model import FittedModel, Model
 from privet.protocol.errors import ModelNotFound
 
-from ..datastore.models import SERVING, ModelInfo
+from ..datastore.models import ModelInfo
 from ..datastore.store import Store
 
 MODELS_IN_MEMORY = 16
@@ -54,6 +55,13 @@ def report_sources(
         for relay, n in reports.items()
         if n
     ]
+
+
+def model_summary(task_id: str, info: ModelInfo) -> ModelSummary:
+    """A stored model as it is read."""
+    aliases = list(info.aliases)
+    known = {"task": task_id, "number": info.number, "created": info.created, "aliases": aliases}
+    return ModelSummary.model_validate({**info.summary, **known})
 
 
 def chosen(models: Sequence[ModelInfo], number: int | None = None) -> ModelInfo:

@@ -14,12 +14,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.admin.results import Scope
+from privet.admin.results import ModelSummary, Scope
 from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import QuestionCounts, public_counts, without_label_question
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.figures.compare import (
     Insight,
@@ -52,16 +51,12 @@ from ..datastore.models import ModelInfo
 from ..datastore.status import Collected, KeptTask, KeptTasks
 from ..datastore.tasks import ListedTask, StoredTask, no_task
 from .curator import COUNTS, Curator, counts_of
-from .model_cache import chosen
+from .model_cache import chosen, model_summary
 
 RESULTS_KEPT = 64
 """Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
 MOST_ROWS = 5000
 """Maximum number of public records that a drawn tree or a comparison has predictions for."""
-
-
-Read = tuple[FittedModel, Insight, dict[int, list[str]]]
-"""An insight with its model and, by cell, the splits that lead to each that differs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +153,25 @@ class Snapshot:
     def sees_models(self) -> bool:
         return self.reads or not self.curator.guard_models
 
-    def info(self, number: int | None = None) -> ModelInfo:
-        """A model's summary, as ``chosen``; raises ``NotAuthorized`` where models are guarded."""
+    @property
+    def models(self) -> list[ModelSummary] | None:
+        """The task's models, oldest first; None where the actor sees none."""
         if not self.sees_models:
-            self.actor.need(Scope.READER, "models")
-        return chosen(self.kept.task.models, number)
+            return None
+        return [model_summary(self.id, info) for info in self.kept.task.models]
+
+    def info(self, number: int | None = None) -> ModelSummary:
+        """A model, as ``chosen``; raises ``NotAuthorized`` where models are guarded."""
+        return model_summary(self.id, self._chosen(number))
 
     def model(self, number: int | None = None) -> FittedModel:
         """A model; raises as ``info`` does."""
-        return self.curator.models.fitted(self.id, self.info(number))
+        return self.curator.models.fitted(self.id, self._chosen(number))
+
+    def _chosen(self, number: int | None) -> ModelInfo:
+        if not self.sees_models:
+            self.actor.need(Scope.READER, "models")
+        return chosen(self.kept.task.models, number)
 
     @property
     def public(self) -> PublicData:
@@ -183,7 +188,7 @@ class Snapshot:
     def _counts(self) -> list[QuestionCounts]:
         return counts_of(Collected(self.stored, self.kept.task.sums, {}))
 
-    def insight(self, number: int | None = None) -> Read:
+    def insight(self, number: int | None = None) -> Insight:
         """The reports so far compared with the public data, and their effect on a model.
 
         Raises as ``info`` does, and ``InvalidRequest`` without reports about the label in its
@@ -191,15 +196,13 @@ class Snapshot:
         """
         return self._insight(number, self.counts)
 
-    def _insight(self, number: int | None, counts: Sequence[QuestionCounts]) -> Read:
+    def _insight(self, number: int | None, counts: Sequence[QuestionCounts]) -> Insight:
         fitted, task, public = self.model(number), self.task, self.public
         found = insight(task.label, public, counts, fitted.model)
         asked = question_about(fitted.model, counts)
         if asked is not None and found.impossible is None:
             found = replace(found, gathered=strata_in_words(asked, task, public.register))
-        cells = {difference.cell for difference in found.differences}
-        partition = fitted.model.partition
-        return fitted, found, {k: describe_path(partition, task.columns, k) for k in sorted(cells)}
+        return found
 
     @cached_property
     def overall(self) -> tuple[Comparison, ...] | None:
@@ -214,8 +217,8 @@ class Snapshot:
                 _, number, _ = key
                 results[key] = None
                 with suppress(InvalidRequest):
-                    _, found, _ = self._insight(number, self._counts)
-                    results[key] = found.overall if found.impossible is None else None
+                    found = self._insight(number, self._counts)
+                    results[key] = None if found.impossible else found.overall
                 while len(results) > RESULTS_KEPT:
                     results.popitem(last=False)
             return results[key]
@@ -302,7 +305,7 @@ class Snapshot:
                 return lambda half_width: precision.reports(half_width, planned)
         return None
 
-    def untold_in_cells(self, number: int) -> tuple[NDArray[np.bool_], int | None] | None:
+    def untold_in_cells(self, number: int | None) -> tuple[NDArray[np.bool_], int | None] | None:
         """The cells of a model of which the reports tell nothing, and how many would tell.
 
         With so many reports half of these cells are known to ± ``TELLING``; None where no number

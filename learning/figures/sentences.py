@@ -7,6 +7,7 @@ possible is said to tell nothing yet.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from privet.protocol.features import Label
 
@@ -20,7 +21,6 @@ from ..core.amounts import (
     tells_nothing,
     thousands,
 )
-from ..core.counts import Interval
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from .power import POWER
 from .results import CellDifference, Comparison, Line, WaveChange, Yardsticks
@@ -40,6 +40,17 @@ SCORE_IN_WORDS = {
     "Brier score": "Brier score, the squared error of its probabilities",
     "squared error": "mean squared error",
 }
+
+
+class Ended(Protocol):
+    """A figure with the ends of its interval."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
 
 
 def differs(label: Label, row: Comparison) -> bool:
@@ -200,7 +211,7 @@ def precision_in_words(
 
 
 def which_is_better(
-    label: Label, first: str, second: str, scores: Mapping[str, Interval] | None
+    label: Label, first: str, second: str, scores: Mapping[str, Ended] | None
 ) -> str:
     """A sentence on which of two models is better, and by what.
 
@@ -222,7 +233,7 @@ def which_is_better(
     return f"{better} is better: with 95 % confidence {CLOSER_IN_WORDS[name]}."
 
 
-def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, Interval]) -> str:
+def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, Ended]) -> str:
     """A sentence on the score by which two models are compared; empty where it is not known."""
     name = _deciding(label)
     if name not in scores or scores[name].low == scores[name].high == 0.0:
@@ -258,7 +269,7 @@ def which_to_keep(
     label: Label,
     first: str,
     second: str,
-    scores: Mapping[str, Interval],
+    scores: Mapping[str, Ended],
     reports: tuple[int, int] = (0, 0),
     *,
     alike: bool = False,
@@ -291,14 +302,14 @@ def _deciding(label: Label) -> str:
     return "Brier score" if kind_of(label).is_share else "squared error"
 
 
-def right_more_often(first: str, second: str, accuracy: Interval) -> str:
+def right_more_often(first: str, second: str, accuracy: Ended) -> str:
     """The difference of two models' accuracy, in people, or that it cannot be told."""
     said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}."
     unsure = accuracy.low <= 0.0 <= accuracy.high
     return f"The answers cannot tell which is right more often: o{said}" if unsure else f"O{said}"
 
 
-def _in_people(of: Interval) -> str:
+def _in_people(of: Ended) -> str:
     """A difference of shares in people of 100, with the ends of its interval."""
     low, high = _more(of.low), _more(of.high)
     if low.split()[1] == high.split()[1]:
@@ -354,7 +365,7 @@ def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: in
     return f"The answers moved {of} by {by}{f' {unit}' if unit else ''} on average{changed}."
 
 
-def how_often_right(accuracy: Interval) -> str:
+def how_often_right(accuracy: Ended) -> str:
     """A model's accuracy, in people."""
     if tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0):
         return "The answers do not tell yet how often its cells are right."

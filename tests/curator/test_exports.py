@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from privet.admin.results import ReportSource
 from privet.curator.cli.model import write_predictions
 from privet.curator.service.card import write_card
 from privet.learning.core.counts import QuestionCounts
@@ -191,7 +192,7 @@ def test_exports_show_the_texts_of_a_task(name: str, description: str, named: li
     task = published(name, description, named)
     model = replace(MODEL, label=task.label, parameters={named[7]: named[8]})
     fitted = FittedModel(task.id, 1, 0.0, model)
-    ways: list[dict[str, Any]] = [{"relay": named[7], "reports": 3, "worst_found": 0.1}]
+    ways = [ReportSource(relay=named[7], reports=3, worst_found=0.1)]
     shown = list(check_markdown(write_card(task, fitted, PUBLIC, [QUESTION], ways)))
     assert shown[0] == ("h1", f"{name}: model 1")
     assert [tag for tag, _ in shown].count("h1") == 1

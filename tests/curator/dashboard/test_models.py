@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -11,17 +12,17 @@ import pytest
 from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
-from privet.curator.dashboard import models as dashboard_models
 from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import estimators_for, given
 from privet.curator.dashboard.pages import WHEN, templates
-from privet.curator.http.models import DifferenceView, InsightView, records_of
+from privet.curator.operations.predictions import ExplainedPredictions
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.results import Comparison
+from privet.learning.figures.compare import Insight
+from privet.learning.figures.results import CellDifference, Comparison
 from privet.learning.figures.sentences import (
     finding,
     how_much_better,
@@ -133,12 +134,9 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', settings[0]))
     assert (await form(f"/tasks/{task}/fit", **fields)).status_code == 303
     snapshot = Snapshot.of(app.state.curator, ADMIN, task)
-    newer = snapshot.info(2).summary
-    older = snapshot.info(1).summary
-    assert newer["reports"] == 300
-    assert [newer[x] for x in ("estimator", "parameters")] == [
-        older[x] for x in ("estimator", "parameters")
-    ]
+    newer, older = snapshot.info(2), snapshot.info(1)
+    assert newer.reports == 300
+    assert (newer.estimator, newer.parameters) == (older.estimator, older.parameters)
     http.cookies.clear()
     stranger = await http.get(path)
     assert "300 answers" not in stranger.text
@@ -345,13 +343,15 @@ async def test_a_record_that_differs_from_its_cell_is_told_from_it(
     await http.fit(task, **samples.PUBLIC_ALONE)
     form = await http.sign_in()
 
-    def within_a_cell(answers: Any) -> Any:
-        (known,) = records_of(answers)["predictions"]
+    as_records = ExplainedPredictions.as_records
+
+    def within_a_cell(answers: ExplainedPredictions) -> Any:
+        (known,) = as_records(answers)["predictions"]
         mine, other = known["probabilities"]
         of_cell = {"cell_low": {mine: 0.1, other: 0.7}, "cell_high": {mine: 0.3, other: 0.9}}
         return {"predictions": [{**known, "label": mine, **of_cell}]}
 
-    monkeypatch.setattr(dashboard_models, "records_of", within_a_cell)
+    monkeypatch.setattr(ExplainedPredictions, "as_records", within_a_cell)
     asked = {"field.0": "37", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
     page = unescape((await form(f"/tasks/{task}/models/1/predict", **asked)).text)
     assert "label: not known yet" in page
@@ -398,15 +398,13 @@ async def test_cells_are_named_by_what_people_read(
     http: Http, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On every page that names one, in its picture, list and table: by a question, not a column."""
-    differing = DifferenceView(
-        cell=0, path=[], name=None, reported=0.5, low=0.4, high=0.6, public=0.1, p_value=0.0
-    )
+    differing = CellDifference(0, None, 0.5, 0.4, 0.6, 0.1, 0.0)
     insight_before = overview.insight_of
 
-    def with_difference(*given: Any) -> InsightView | None:
+    def with_difference(*given: Any) -> Insight:
         found = insight_before(*given)
         assert found
-        return found.model_copy(update={"differences": [differing]})
+        return replace(found, differences=(differing,))
 
     monkeypatch.setattr(tasks, "insight_of", with_difference)
     questions = {"age": "How old?", "hours": "How long?", "job": "Which job?", "member": "In it?"}

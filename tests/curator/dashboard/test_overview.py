@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privet.admin.results import RelayReports, ReportBucket, TaskStatus
+from privet.admin.results import ModelSummary, RelayReports, ReportBucket, TaskStatus
 from privet.curator import dashboard
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
@@ -25,7 +25,6 @@ from privet.curator.dashboard.poster import TEXTS, texts_for
 from privet.curator.dashboard.tasks import WANTED
 from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
-from privet.curator.http.models import ModelView
 from privet.curator.operations import relays
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
@@ -217,11 +216,11 @@ def status(**values: object) -> TaskStatus:
 
 def model_of(
     reports: int, number: int = 1, *, serves: bool = False, estimator: str = "drift"
-) -> ModelView:
+) -> ModelSummary:
     shape = {"estimator": estimator, "parameters": {}, "cells": 2, "facts": {}, "number": number}
     shape["aliases"] = ["serving"] * serves
     given = {"task": "0" * 64, "created": DAY, "reports": reports}
-    return ModelView.model_validate(shape | given)
+    return ModelSummary.model_validate(shape | given)
 
 
 @pytest.mark.parametrize(

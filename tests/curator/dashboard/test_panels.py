@@ -11,7 +11,7 @@ import pytest
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import KeptTasks, StatusStore
-from privet.curator.service import fitting
+from privet.curator.operations import models
 from privet.learning.core.amounts import figure, percent
 from privet.learning.figures.results import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
@@ -316,7 +316,7 @@ async def test_what_was_fitted_before_a_wave_failed_is_not_fitted_anew(
             page = await form(f"{path}/fit-waves", wave=rest[0])
         return [*said, str(page.status_code)]
 
-    fit = fitting.fit
+    fit = models.fit
 
     async def broken(curator: Any, actor: Any, task_id: str) -> Any:
         if task_id == panel.waves[1].id:
@@ -324,7 +324,7 @@ async def test_what_was_fitted_before_a_wave_failed_is_not_fitted_anew(
         return await fit(curator, actor, task_id)
 
     with monkeypatch.context() as failing:
-        failing.setattr(fitting, "fit", broken)
+        failing.setattr(models, "fit", broken)
         assert await fitted() == ["Wave 1 has model 1", "422"]
         assert await fitted() == ["422"]
     clock.advance(60)

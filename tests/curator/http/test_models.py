@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.curator.http.models import LARGE_BYTES
+from privet.curator.http.model_files import LARGE_BYTES
 from privet.curator.operations.tasks import STEP
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import (
@@ -170,7 +170,7 @@ async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, fi
 
 @keeps(
     "threat-model: rows of a prediction are bounded",
-    in_="curator/service/prediction.py",
+    in_="curator/operations/predictions.py",
     instead_of="if rows > most:",
     plant="if False:",
 )
@@ -188,7 +188,7 @@ async def test_rows_of_a_prediction_are_bounded(
 
 @keeps(
     "deployment: with more classes fewer rows",
-    in_="curator/service/prediction.py",
+    in_="curator/operations/predictions.py",
     instead_of="max(1, max_rows * FEW_CLASSES // max(FEW_CLASSES, classes))",
     plant="max_rows",
 )
@@ -314,9 +314,9 @@ async def test_a_deleted_task_predicts_no_more(http: Http, fitted: str) -> None:
 
 @keeps(
     "threat-model: exports have places of their own",
-    in_="curator/service/reading.py",
-    instead_of="curator.exporters, partial",
-    plant="curator.workers, partial",
+    in_="curator/operations/models.py",
+    instead_of='"Export a model",\n    Open.MODELS,\n    pool="exporters"',
+    plant='"Export a model",\n    Open.MODELS,\n    pool="workers"',
 )
 async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
     """Anybody may ask for them, so they have few places, which are not those of predictions."""

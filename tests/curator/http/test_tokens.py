@@ -66,8 +66,8 @@ async def test_a_token_of_too_small_a_scope_is_no_guess(
 
 @keeps(
     "threat-model: a fitter may not promote",
-    in_="curator/service/fitting.py",
-    instead_of="Scope.ADMIN if promote else Scope.FITTER",
+    in_="curator/operations/models.py",
+    instead_of="Scope.ADMIN if asked.promote else Scope.FITTER",
     plant="Scope.FITTER",
 )
 @keeps(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privet.curator.datastore.store import Store
+from privet.curator.operations.models import FitRequest, fit
 from privet.curator.operations.tasks import create_task
-from privet.curator.service.fitting import fit
 from privet.curator.service.model_cache import ModelCache
 from privet.learning.task_building.publication import Publication
 from tests.curator import samples
@@ -21,7 +21,14 @@ def fitted() -> tuple[Store, str]:
     settings = Publication.model_validate(given)
     task = done(create_task(curator, ADMIN, settings, samples.survey()))[0].task
     for _ in range(6):
-        done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
+        done(
+            fit(
+                curator,
+                ADMIN,
+                task.id,
+                FitRequest(estimator="weighted", parameters={"weight": "inf"}),
+            )
+        )
     return store, task.id
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from privet.admin.results import ReportSource
 from privet.curator.service.card import offset, write_card
 from privet.curator.service.model_cache import report_sources
 from privet.learning.core.amounts import thousands
@@ -52,7 +53,8 @@ def carded(
     worst_of_one: float | None = None,
 ) -> str:
     fitted = FittedModel(task.id, 1, 0.0, model)
-    return write_card(task, fitted, public, questions, ways, worst_of_one=worst_of_one)
+    sources = [ReportSource.model_validate(way) for way in ways]
+    return write_card(task, fitted, public, questions, sources, worst_of_one=worst_of_one)
 
 
 def test_a_card_writes_numbers_as_pages_do() -> None:

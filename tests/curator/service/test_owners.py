@@ -15,12 +15,14 @@ import pytest
 
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.operations import access, methods, relays, tasks
+from privet.curator.operations import access, methods, models, predictions, relays, tasks
 from privet.curator.operations.access import TokenRequest
+from privet.curator.operations.models import FitRequest, PromoteRequest
+from privet.curator.operations.predictions import PredictRequest
 from privet.curator.operations.relays import RelayRequest
 from privet.curator.operations.table import OPERATIONS
 from privet.curator.operations.tasks import InviteRequest, RevokeRequest
-from privet.curator.service import Curator, fitting, prediction, reading
+from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.learning.public_model import candidates
 from privet.learning.task_building.publication import Publication
@@ -34,7 +36,7 @@ from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.studies import form_of
 from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
 
-MODULES = (access, methods, fitting, prediction, reading, relays, tasks)
+MODULES = (access, methods, models, predictions, relays, tasks)
 RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
 GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
 ADMIN, FITTER, READER, STRANGER = (
@@ -90,7 +92,7 @@ V1 = "/v1/tasks/{task}"
 NOWHERE = "http://127.0.0.1:9"
 """An address at which nobody answers."""
 PAGE = "/tasks/{task}"
-ALONE = ("weighted", {"weight": "inf"})
+ALONE = FitRequest(estimator="weighted", parameters={"weight": "inf"})
 """Public records alone make a model."""
 CASES: dict[str, Case] = {
     "create_task": Case(
@@ -160,7 +162,7 @@ CASES: dict[str, Case] = {
     ),
     "fit": Case(
         Scope.FITTER,
-        lambda task: (task, *ALONE),
+        lambda task: (task, ALONE),
         "model fitted",
         Call("POST", f"{V1}/models", {"json": samples.PUBLIC_ALONE}),
         Call("POST", f"{PAGE}/fit", {"data": {"estimator": "weighted", "weight": "inf"}}),
@@ -168,12 +170,12 @@ CASES: dict[str, Case] = {
     ),
     "try_settings": Case(
         Scope.ADMIN,
-        lambda task: (task, *ALONE),
+        lambda task: (task, "weighted", {"weight": "inf"}),
         page=Call("GET", f"{PAGE}/trial?estimator=weighted&weight=inf"),
     ),
-    "promote": Case(
+    "promote_model": Case(
         Scope.ADMIN,
-        lambda task: (task, 1, "best"),
+        lambda task: (task, "best", PromoteRequest(number=1)),
         "model promoted",
         Call("PUT", f"{V1}/aliases/best", {"json": {"number": 1}}),
         Call("POST", f"{PAGE}/models/1/promote", {"data": {"alias": "best"}}),
@@ -221,12 +223,11 @@ OF_MODELS: dict[str, tuple[Any, ...]] = {
     "list_models": (),
     "read_model": (1,),
     "export": (1, "json"),
-    "compare": (1, 2),
-    "predict": (1,),
+    "compare_models": (1, 2),
+    "predict": (PredictRequest(records=[RECORD]),),
 }
 """Use cases for everybody, unless models are for readers; what follows the task's id."""
 NO_ERROR = {
-    "may_read_models",
     "predict_elsewhere",
     "count_people",
     "read_key",
@@ -251,8 +252,7 @@ def use_cases() -> dict[str, Callable[..., Any]]:
 
 def ask(name: str, curator: Curator, actor: Someone, *arguments: Any) -> Any:
     """What a use case returns."""
-    given = {"records": [RECORD]} if name == "predict" else {}
-    answer = use_cases()[name](curator, actor, *arguments, **given)
+    answer = use_cases()[name](curator, actor, *arguments)
     return done(answer) if isinstance(answer, Coroutine) else answer
 
 
@@ -262,9 +262,9 @@ def filled() -> tuple[bytes, str]:
     store = new_store()
     curator = new_curator(store)
     task = done(tasks.create_task(curator, ADMIN, settings(), survey()))[0].task
-    done(fitting.fit(curator, ADMIN, task.id, *ALONE))
+    done(models.fit(curator, ADMIN, task.id, ALONE))
     answer(curator, task, [RECORD | {"label": 1}])
-    done(fitting.fit(curator, ADMIN, task.id, "weighted", {}))
+    done(models.fit(curator, ADMIN, task.id, FitRequest(estimator="weighted")))
     access.issue_token(curator, ADMIN, "old", TokenRequest(scope=Scope.READER))
     only_invited(store, task.id)
     store.close()
@@ -327,7 +327,7 @@ def test_a_draft_is_there_for_readers_only(name: str) -> None:
     draft = Publication.model_validate(GIVEN | {"draft": True})
     task = done(tasks.create_task(curator, ADMIN, draft, survey()))[0].task.id
     for _ in range(2):
-        done(fitting.fit(curator, ADMIN, task, *ALONE))
+        done(models.fit(curator, ADMIN, task, ALONE))
     if name in {"list_tasks", "listed_tasks"}:
         assert [ask(name, curator, actor) != [] for actor in (STRANGER, READER)] == [False, True]
         return

@@ -10,8 +10,8 @@ import pytest
 
 from privet.curator.collection.task_cache import task_cache
 from privet.curator.http.panels import PanelView, table_of
+from privet.curator.operations import models
 from privet.curator.operations import tasks as cases
-from privet.curator.service import fitting
 from privet.curator.service.curator import Curator
 from privet.curator.service.panels import read_panel
 from privet.learning.task_building.publication import Publication
@@ -184,7 +184,7 @@ def test_a_panel_itself_has_no_model(curator: Curator) -> None:
     """Its waves have."""
     document = created(curator)
     with pytest.raises(InvalidRequest, match="fit each of them"):
-        done(fitting.fit(curator, ADMIN, document.id))
+        done(models.fit(curator, ADMIN, document.id))
 
 
 def test_a_waves_model_starts_from_the_waves_before(curator: Curator) -> None:
@@ -193,15 +193,17 @@ def test_a_waves_model_starts_from_the_waves_before(curator: Curator) -> None:
     document = created(curator)
     first, second, third = document.waves
     answer(curator, first, [RECORD] * 40)
-    done(fitting.fit(curator, ADMIN, first.id))
+    done(models.fit(curator, ADMIN, first.id))
     assert "earlier waves" not in curator.models.get(first.id).model.facts
     assert isinstance(curator.clock, ManualClock)
     curator.clock.advance(180 * DAY)
     answer(curator, third, [{**RECORD, "y": "no"}] * 40)
     cases.delete_task(curator, ADMIN, second.id)
-    done(fitting.fit(curator, ADMIN, third.id))
+    done(models.fit(curator, ADMIN, third.id))
     assert curator.models.get(third.id).model.facts["earlier waves"] == "1, of 40 reports"
-    done(fitting.fit(curator, ADMIN, third.id, "weighted", promote=True))
+    done(
+        models.fit(curator, ADMIN, third.id, models.FitRequest(estimator="weighted", promote=True))
+    )
     assert "earlier waves" not in curator.models.get(third.id).model.facts
 
 

@@ -7,6 +7,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from privet.curator.operations.models import (
+    FitRequest,
+    compare_models,
+    fit,
+    list_models,
+    read_card,
+    read_insight,
+)
+from privet.curator.operations.predictions import PredictRequest, predict
 from privet.curator.operations.tasks import (
     STEP,
     Uploaded,
@@ -19,10 +28,6 @@ from privet.curator.operations.tasks import (
     read_status,
 )
 from privet.curator.service import Curator
-from privet.curator.service.fitting import compare, fit
-from privet.curator.service.model_cache import chosen
-from privet.curator.service.prediction import predict
-from privet.curator.service.reading import read_card, read_insight
 from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
@@ -57,6 +62,10 @@ def settings(**more: Any) -> Publication:
     return Publication.model_validate(plain | more)
 
 
+ALONE = FitRequest(estimator="weighted", parameters={"weight": "inf"})
+"""A fit that needs no reports."""
+
+
 def survey_task(curator: Curator, **more: Any) -> Task:
     return done(create_task(curator, ADMIN, settings(**more), samples.survey()))[0].task
 
@@ -81,16 +90,16 @@ def test_a_task_is_created_and_opened_at_once(
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
-    fitted = done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
+    fitted = done(fit(curator, ADMIN, task.id, ALONE))
 
     def fail(*_: object) -> None:
         raise AssertionError("a model was read")
 
     monkeypatch.setattr(curator.store.models, "document", fail)
-    assert curator.store.models.listed(task.id) == [fitted]
-    assert chosen(curator.store.models.listed(task.id)) == fitted
-    assert fitted.summary["estimator"] == "weighted"
-    assert fitted.summary["cells"] == task.trees[0].cells
+    assert list_models(curator, ADMIN, task.id) == [fitted]
+    assert Snapshot.of(curator, ADMIN, task.id).info() == fitted
+    assert fitted.estimator == "weighted"
+    assert fitted.cells == task.trees[0].cells
 
 
 def test_growing_at_random_is_repeatable(curator: Curator) -> None:
@@ -246,9 +255,9 @@ def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
     """The same model changes nothing; another one something, by no more than its values allow."""
     task = survey_task(curator)
     answer(curator, task, [PERSON | {"label": 1}] * 50)
-    done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
-    done(fit(curator, ADMIN, task.id, "weighted", {"weight": 9.0}))
-    same, other = (done(compare(curator, ADMIN, task.id, 1, number)) for number in (1, 2))
+    done(fit(curator, ADMIN, task.id, ALONE))
+    done(fit(curator, ADMIN, task.id, FitRequest(estimator="weighted", parameters={"weight": 9.0})))
+    same, other = (done(compare_models(curator, ADMIN, task.id, 1, number)) for number in (1, 2))
     assert (same.same_label, same.mean, same.largest, same.outside) == (1.0, 0.0, 0.0, 0.0)
     assert 0 < other.mean <= other.largest <= 1
     assert other.records == same.records > 10
@@ -266,10 +275,10 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
         plan = {"holders": 50, "looks": looks, "allocation": allocation, "questions": questions}
         task = survey_task(curator, epsilon=20.0, **plan)
         answer(curator, task, records)
-        fitted = done(fit(curator, ADMIN, task.id, "pruned"))
+        fitted = done(fit(curator, ADMIN, task.id, FitRequest(estimator="pruned")))
         model = curator.models.get(task.id, fitted.number).model
         assert model.facts["95 % intervals"] == MEANING[looks]
-        _, insight, _ = read_insight(curator, ADMIN, task.id)
+        insight = read_insight(curator, ADMIN, task.id, fitted.number)
         assert insight.looks == looks
         asked = next(
             q for q in Snapshot.of(curator, ADMIN, task.id).counts if q.n == insight.reports
@@ -281,10 +290,17 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     """``weighted`` takes one question: it is not advised, and its refusal names others."""
     task = survey_task(curator, questions=[{"depth": 3}, {"depth": 1}])
     with pytest.raises(NotEnoughReports) as refused:
-        done(fit(curator, ADMIN, task.id, "pruned"))
+        done(fit(curator, ADMIN, task.id, FitRequest(estimator="pruned")))
     assert "weighted" not in refused.value.detail
     with pytest.raises(InvalidRequest, match="use pruned, histogram"):
-        done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
+        done(
+            fit(
+                curator,
+                ADMIN,
+                task.id,
+                ALONE,
+            )
+        )
 
 
 @pytest.mark.slow
@@ -296,13 +312,15 @@ def test_every_estimator_fits_what_it_says_it_serves(curator: Curator, estimator
     ].task
     answer(curator, task, thirds(300, seed=1))
     try:
-        fitted = done(fit(curator, ADMIN, task.id, estimator))
+        fitted = done(fit(curator, ADMIN, task.id, FitRequest(estimator=estimator)))
     except InvalidRequest as refused:
         advice = ("question", "another estimator", *(n for n in ESTIMATORS if n != estimator))
         assert any(words in refused.detail for words in advice)  # noqa: PT017
         return
-    values = predict(curator, ADMIN, task.id, records=[{"x": 0.5}]).predictions.values
-    assert fitted.summary["estimator"] == estimator
+    values = predict(
+        curator, ADMIN, task.id, PredictRequest(records=[{"x": 0.5}])
+    ).predictions.values
+    assert fitted.estimator == estimator
     assert values.sum() == pytest.approx(1.0)
 
 
@@ -328,7 +346,14 @@ def test_a_batch_of_more_than_all_holders_is_refused() -> None:
 def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualClock) -> None:
     """Until the grace period after the end is over."""
     task = done(create_task(curator, ADMIN, settings(), samples.survey(60)))[0].task
-    done(fit(curator, ADMIN, task.id, "weighted", {"weight": float("inf")}))
+    done(
+        fit(
+            curator,
+            ADMIN,
+            task.id,
+            ALONE,
+        )
+    )
     assert "takes answers, so its figures may" in read_card(curator, ADMIN, task.id)
     close_task(curator, ADMIN, task.id)
     assert "has ended, and what relays took in time" in read_card(curator, ADMIN, task.id)

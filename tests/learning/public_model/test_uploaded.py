@@ -9,11 +9,10 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
+from privet.curator.operations.models import FitRequest, fit, read_card
+from privet.curator.operations.predictions import PredictRequest, predict
 from privet.curator.operations.tasks import create_task, delete_task
 from privet.curator.service import Curator
-from privet.curator.service.fitting import fit
-from privet.curator.service.prediction import predict
-from privet.curator.service.reading import read_card
 from privet.learning.core.model import Model
 from privet.learning.core.onnx import ML
 from privet.learning.core.trees import locate
@@ -55,10 +54,14 @@ def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
     sha = curator.store.tasks.read(task.id).public_model
     assert sha is not None
     for parameters in ({}, {"plain": True}):
-        fitted = done(fit(curator, ADMIN, task.id, "drift", parameters))
-        assert sha in fitted.summary["facts"]["public model"]
+        asked = FitRequest(estimator="drift", parameters=dict(parameters))
+        fitted = done(fit(curator, ADMIN, task.id, asked))
+        assert sha in fitted.facts["public model"]
         assert read_card(curator, ADMIN, task.id).count(sha) == 1
-    assert "public model" not in done(fit(curator, ADMIN, task.id, "weighted")).summary["facts"]
+    assert (
+        "public model"
+        not in done(fit(curator, ADMIN, task.id, FitRequest(estimator="weighted"))).facts
+    )
 
 
 def test_cells_are_distilled_from_it(curator: Curator) -> None:
@@ -93,10 +96,10 @@ def test_a_restarted_curator_predicts_the_same(curator: Curator) -> None:
     task = striped_task(curator, stripes(1))
     done(fit(curator, ADMIN, task.id))
     fitted = curator.models.get(task.id)
-    before = predict(curator, ADMIN, task.id, columns=ASKED).predictions.values
+    before = predict(curator, ADMIN, task.id, PredictRequest(columns=ASKED)).predictions.values
     again = new_curator(curator.store, curator.clock)
     np.testing.assert_array_equal(
-        before, predict(again, ADMIN, task.id, columns=ASKED).predictions.values
+        before, predict(again, ADMIN, task.id, PredictRequest(columns=ASKED)).predictions.values
     )
     document = json.loads(EXPORTS["json"].write(task, fitted))
     elsewhere = Model.from_document(document["model"]).predict(MIDDLES[:, None])
@@ -116,7 +119,7 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     fitted = curator.models.get(task.id)
     session = onnxruntime.InferenceSession(EXPORTS["onnx"].write(task, fitted))
     (found,) = session.run(["values"], {"feature x": MIDDLES[:, None]})
-    expected = predict(curator, ADMIN, task.id, columns=ASKED).predictions
+    expected = predict(curator, ADMIN, task.id, PredictRequest(columns=ASKED)).predictions
     np.testing.assert_allclose(found, expected.values, atol=1e-5)
     facts = session.get_modelmeta().custom_metadata_map
     assert str(curator.store.tasks.read(task.id).public_model) in facts["public model"]
