@@ -14,7 +14,6 @@ SHARED = {
     "create_app": "each server has its own",
     "main": "each program has its own",
     "Figure": "on the wire it is what is left of one: its name, numbers and whether it differs",
-    "fit": "the service's use case is a call of learning's, with its checks, audit entry and count",
 }
 
 GIVEN_UP = {

@@ -179,6 +179,7 @@ def _earlier_waves(curator: Curator, task: Task) -> list[Collected]:
 @operation("GET", f"{TASK}/models", "List models", Open.MODELS, tag="models")
 def list_models(curator: Curator, actor: Acting, task_id: TaskId) -> list[ModelSummary]:
     """All models of a task, oldest first."""
+    task_id = curator.store.tasks.read(task_id).task.id  # none of an earlier version
     return [model_summary(task_id, info) for info in curator.store.models.listed(task_id)]
 
 
@@ -194,7 +195,7 @@ def read_model(
     curator: Curator, actor: Acting, task_id: TaskId, number: ModelNumber
 ) -> ModelSummary:
     """The parameters and sources of a model."""
-    return model_summary(task_id, chosen(curator.store.models.listed(task_id), number))
+    return chosen(list_models(curator, actor, task_id), number)
 
 
 @operation(

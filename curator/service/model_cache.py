@@ -8,7 +8,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from privet.admin.results import SERVING, ModelSummary
 from privet.learning.core.model import FittedModel, Model
@@ -16,6 +16,8 @@ from privet.protocol.errors import ModelNotFound
 
 from ..datastore.models import ModelInfo
 from ..datastore.store import Store
+
+Listed = TypeVar("Listed", ModelInfo, ModelSummary)
 
 MODELS_IN_MEMORY = 16
 BYTES_IN_MEMORY = 2**29
@@ -64,7 +66,7 @@ def model_summary(task_id: str, info: ModelInfo) -> ModelSummary:
     return ModelSummary.model_validate({**info.summary, **known})
 
 
-def chosen(models: Sequence[ModelInfo], number: int | None = None) -> ModelInfo:
+def chosen(models: Sequence[Listed], number: int | None = None) -> Listed:
     """The model of this number among a task's, by default the one that serves.
 
     The latest if none is named so. Raises ``ModelNotFound``.

@@ -76,7 +76,7 @@ CALLS = {
     "GET /tasks/{task}/poster": Call(6),
     "GET /tasks/{task}/models/2/nodes/0": Call(9),
     "GET /tasks/{task}/trial?estimator=weighted": Call(23),
-    "GET /tasks/{task}/compare?one=1&other=2": Call(19),
+    "GET /tasks/{task}/compare?one=1&other=2": Call(21),
     "GET /tasks/{task}/models/2/export": Call(11),
     "GET /tasks/{task}/models/2/card": Call(9),
     "GET /new": Call(2),
