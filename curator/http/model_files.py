@@ -129,7 +129,7 @@ def _json(asked: PredictRequest, answers: ExplainedPredictions) -> bytes:
 
 
 def request_in(body: bytes) -> PredictRequest:
-    """What a body asks for; raises ``InvalidRequest``."""
+    """Parse a request for predictions; raises ``InvalidRequest``."""
     try:
         return PredictRequest.model_validate(read_json(body))
     except json.JSONDecodeError as error:
