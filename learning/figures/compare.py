@@ -15,17 +15,19 @@ No difference is never said without the least one that would have been seen (``p
 that were clipped around centres differ only by what no spread of ``clipping`` explains.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import sqrt
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
 
 from ..core.amounts import tells_nothing
+from ..core.contrasts import contrast_variance, moments
 from ..core.counts import (
     Estimate,
     Interval,
@@ -38,14 +40,16 @@ from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import LEVEL, Looks, critical_difference, of_both, widened
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
-from .clipping import AtSpread, BetweenWaves, Clipping, wider
+from .clipping import AgainstPublic, AtSpread, BetweenWaves, Clipping, wider
 from .figure import Figure, PublicShare, Reports, on_simplex
 from .impossible import Impossible, impossible
-from .power import binomial_variance, in_a_cell, smoothed_shares
+from .power import Difference, ShareDifference, binomial_variance, smoothed_shares
 from .results import CellDifference, Comparison, Line, OverTime, WaveChange, WaveFigure
 from .select import Place, discoveries
 from .sentences import change_in_words, clipped_waves, comparison, effect, over_waves
 
+CELLS = 9
+"""Cells of which the median is taken; of more it takes longer."""
 FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
 
@@ -104,16 +108,8 @@ def insight(
     figures, overall = _overall(public, reports, clip, model.values[:, 0])
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
     differences = cell_differences(reports, public_by_cell, model.selection, clip)
-    seen_in_a_cell = in_a_cell(
-        kind,
-        question.noise,
-        question.plausible.sum(axis=1),
-        public_by_cell,
-        model.selection,
-        question.scale,
-        question.progress,
-        None if clip is None else clip.against,
-    ).smallest()
+    against = None if clip is None else clip.against
+    seen_in_a_cell = in_a_cell(reports, public_by_cell, model.selection, against).smallest()
     before = model.without_reports().values
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     changed = np.abs(model.values - before).max(axis=1)
@@ -335,6 +331,65 @@ def _labels(
         given=True,
     )
     return replace(figures, spread=spread).drawn, known  # rounding varies as a sample does
+
+
+def in_a_cell(
+    reports: Reports,
+    public_by_cell: Floats,
+    selection: float,
+    hiding: Callable[[float], AgainstPublic] | None = None,
+) -> Difference | ShareDifference:
+    """The difference to detect in the median cell, as one of all cells' masses and labels.
+
+    That is the cell of which the least difference is the median, of at most ``CELLS`` cells, from
+    the least noisy one to the noisiest. ``hiding`` is that of a clipped public mean, if numbers are
+    clipped around centres.
+    """
+    kind, question = reports.kind, reports.question
+    noise, progress, (lowest, width) = question.noise, question.progress, kind.scale_of(question)
+    tests = len(public_by_cell) * (1 + len(kind.names))
+    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
+    holders, spread = np.maximum(question.plausible.sum(axis=1), 1.0), q * (1.0 - q)
+    of_contrast = np.maximum(contrast_variance(noise, q), 0.0) / holders[:, None] ** 2
+    error = of_contrast + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
+    by_noise = np.argsort(error.max(axis=1))
+    places = np.linspace(0, len(by_noise) - 1, min(len(by_noise), CELLS)).round().astype(np.int64)
+    coefficients = moments(noise)
+
+    def to_detect(cell: int, slot: int) -> Difference | ShareDifference:
+        n, m = float(holders[cell]), float(rows[cell])
+        of_slot, with_mass, of_mass = (each[cell] / n**2 for each in coefficients)
+        by_share = Polynomial([of_slot[slot], -2.0 * with_mass[slot], of_mass])
+        if kind.is_share:
+            hits = float(public_by_cell[cell, slot])
+            return ShareDifference(hits, m, by_share, n, tests, progress, selection)
+        mean, (low, high) = float(q[cell, 1]), kind.bounds
+        value = float(lowest[cell]) + width * mean
+
+        def variances(difference: float) -> tuple[float, float]:
+            ends = np.clip(mean + np.array([-difference, difference]) / width, 0.0, 1.0)
+            sampled = binomial_variance(ends, np.asarray(mean))
+            reported = np.maximum(by_share(ends), 0.0) + sampled / n
+            of_public = selection * float(sampled.max()) / (m + 1.0)
+            return width**2 * float(reported.max()), width**2 * of_public
+
+        largest = max(value - low, high - value)
+        hidden = None if hiding is None else hiding(width * (mean - 0.5))
+        return Difference.there(variances, tests, largest, of_both(progress), hidden)
+
+    of_cells = []
+    for cell in by_noise[places].tolist():
+        slots = {1}  # the place of a number
+        if kind.is_share:  # a share that may rise further is noisier there
+            rising = np.where(q[cell] <= 0.5, q[cell], -1.0)
+            slots = {int(error[cell].argmax()), int(rising.argmax())}
+        of_cells.append(max((to_detect(cell, slot) for slot in slots), key=_least))
+    return sorted(of_cells, key=_least)[len(of_cells) // 2]
+
+
+def _least(difference: Difference | ShareDifference) -> float:
+    least = difference.smallest()
+    return np.inf if least is None else least
 
 
 @dataclass(frozen=True, eq=False)

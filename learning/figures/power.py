@@ -22,13 +22,8 @@ from math import sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
-from privet.protocol.label_scale import LabelScale
-
-from ..core.contrasts import contrast_variance, moments
-from ..core.labels import ClassLabel, NumberLabel
-from ..core.looks import LEVEL, Progresses, critical_difference, of_both, p_of_equal_shares
+from ..core.looks import LEVEL, Progresses, critical_difference, p_of_equal_shares
 from ..core.public_data import Floats
 
 POWER = 0.8
@@ -38,8 +33,6 @@ STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
 ROUNDS = 8
 """Rounds in which the least difference and the noise there are found from each other."""
-CELLS = 9
-"""Cells of which the median is taken; of more it takes longer."""
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
@@ -209,69 +202,6 @@ class ShareDifference:
         below = errors_below(power)
         least = max(way.smallest(below) for way in self._ways)
         return least if least < max(way.room for way in self._ways) else None
-
-
-def in_a_cell(
-    kind: ClassLabel | NumberLabel,
-    noise: Floats,
-    holders: Floats,
-    public_by_cell: Floats,
-    selection: float,
-    scale: LabelScale | None,
-    progress: float | None,
-    hiding: Callable[[float], Hiding] | None = None,
-) -> Difference | ShareDifference:
-    """The difference to detect in the median cell, as one of all cells' masses and labels.
-
-    That is the cell of which the least difference is the median, of at most ``CELLS`` cells, from
-    the least noisy one to the noisiest. ``noise`` is the covariance of counts of a cell's slots,
-    ``(cells, slots, slots)``, of so many ``holders`` and public records, and numbers are on the
-    ``scale``; ``hiding`` is that of a clipped public mean, if numbers are clipped around centres.
-    """
-    tests = len(public_by_cell) * (1 + len(kind.names))
-    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
-    holders, spread = np.maximum(holders, 1.0), q * (1.0 - q)
-    of_contrast = np.maximum(contrast_variance(noise, q), 0.0) / holders[:, None] ** 2
-    error = of_contrast + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
-    by_noise = np.argsort(error.max(axis=1))
-    places = np.linspace(0, len(by_noise) - 1, min(len(by_noise), CELLS)).round().astype(np.int64)
-    coefficients = moments(noise)
-
-    def to_detect(cell: int, slot: int) -> Difference | ShareDifference:
-        n, m = float(holders[cell]), float(rows[cell])
-        of_slot, with_mass, of_mass = (each[cell] / n**2 for each in coefficients)
-        by_share = Polynomial([of_slot[slot], -2.0 * with_mass[slot], of_mass])
-        if scale is None:
-            hits = float(public_by_cell[cell, slot])
-            return ShareDifference(hits, m, by_share, n, tests, progress, selection)
-        mean, width = float(q[cell, 1]), scale.width
-        low, high = kind.bounds
-        value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
-
-        def variances(difference: float) -> tuple[float, float]:
-            ends = np.clip(mean + np.array([-difference, difference]) / width, 0.0, 1.0)
-            sampled = binomial_variance(ends, np.asarray(mean))
-            reported = np.maximum(by_share(ends), 0.0) + sampled / n
-            of_public = selection * float(sampled.max()) / (m + 1.0)
-            return width**2 * float(reported.max()), width**2 * of_public
-
-        largest = max(value - low, high - value)
-        hidden = None if hiding is None else hiding(width * (mean - 0.5))
-        return Difference.there(variances, tests, largest, of_both(progress), hidden)
-
-    of_cells = []
-    for cell in by_noise[places].tolist():
-        slots = {1}  # the place of a number
-        if scale is None:  # a share that may rise further is noisier there
-            rising = np.where(q[cell] <= 0.5, q[cell], -1.0)
-            slots = {int(error[cell].argmax()), int(rising.argmax())}
-        of_cells.append(max((to_detect(cell, slot) for slot in slots), key=_least))
-    return sorted(of_cells, key=_least)[len(of_cells) // 2]
-
-
-def _least(difference: Difference | ShareDifference) -> float:
-    least = difference.smallest()
-    return np.inf if least is None else least
 
 
 def errors_below(power: float) -> float:

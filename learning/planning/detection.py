@@ -24,9 +24,9 @@ from ..core.looks import Looks, factor_at
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
 from ..figures.clipping import NEARER, AtSpread, Clipping, Hidden
-from ..figures.compare import beside_public
+from ..figures.compare import beside_public, in_a_cell
 from ..figures.figure import Figure, Reports
-from ..figures.power import Difference, ShareDifference, in_a_cell
+from ..figures.power import Difference, ShareDifference
 from ..figures.precision import HOLDERS, Precision
 from ..figures.selection import selection_factor
 from .populations import Population
@@ -183,16 +183,8 @@ class Collection:
 
         def in_cell() -> Difference | ShareDifference:
             public = public_counts(self.task.label, self.public, self.tree, asked.scale)
-            return in_a_cell(
-                kind,
-                asked.noise,
-                asked.plausible.sum(axis=1),
-                each * public,
-                self.selection,
-                asked.scale,
-                asked.progress,
-                None if clip is None else partial(clip.against, held=self.held),
-            )
+            hiding = None if clip is None else partial(clip.against, held=self.held)
+            return in_a_cell(of, each * public, self.selection, hiding)
 
         planned = float(self.holders) if self.looks == "many" else None
         half_width = precision.half_width(reports, factor_at(asked.progress))

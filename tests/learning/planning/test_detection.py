@@ -14,16 +14,17 @@ from privet.learning.core.contrasts import moments
 from privet.learning.core.labels import kind_of
 from privet.learning.core.looks import of_both
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.figures.compare import insight, over_time
+from privet.learning.figures.compare import in_a_cell, insight, over_time
+from privet.learning.figures.figure import Reports
 from privet.learning.figures.joint import joined
-from privet.learning.figures.power import POWER, Difference, ShareDifference, in_a_cell
+from privet.learning.figures.power import POWER, Difference, ShareDifference
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes
 
-from ..examples import REPORTS_ALONE
+from ..examples import REPORTS_ALONE, complete, reports
 from .test_planner import CHANCE, RUNS, halves, settings
 
 Looks = Literal["many", "once"]
@@ -202,10 +203,12 @@ def test_a_difference_in_a_cell_is_that_of_the_median_cell(slots: int) -> None:
     rng = np.random.default_rng(slots)
     public = rng.multinomial(150, [0.5, *[0.5 / (slots - 1)] * (slots - 1)], 7).astype(float)
     public[0] = rng.multinomial(150, [0.95, *[0.05 / (slots - 1)] * (slots - 1)])
-    holders, spread = np.full(7, 3000.0), np.geomspace(60.0, 300.0, 7) ** 2
+    spread = np.geomspace(60.0, 300.0, 7) ** 2
     noise = np.eye(slots) * spread[:, None, None]
     label = Classes(name="y", classes=tuple("abcdef"[:slots]))
-    found = in_a_cell(kind_of(label), noise, holders, public, 1.0, None, None)
+    asked = reports(complete(3), np.full((8, slots), 3000.0 / slots), 1.0, 0)
+    vars(asked).update(noise=noise, plausible=np.full((7, slots), 3000.0 / slots))
+    found = in_a_cell(Reports(kind_of(label), asked), public, 1.0)
     of_slot, with_mass, of_mass = (each / 3000.0**2 for each in moments(noise))
 
     def least(cell: int, slot: int) -> float:
