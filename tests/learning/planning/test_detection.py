@@ -56,7 +56,8 @@ def planner_of(kind: str) -> Planner:
 
 
 def leasts(planner: Planner, kind: str, some: TaskSettings, runs: int) -> tuple[Floats, Floats]:
-    """Of a plan and of insight in so many collections, the mean: overall, and in a cell."""
+    """Least differences of a plan and of insight in so many collections, the mean: overall, and in
+    a cell; and the half-widths of overall intervals."""
     task = planner.task(some, planner.fair)
     found = planner.collection(some).here
     fitting, model = Fitting.of("weighted", planner.label, planner.fair.public, None), None
@@ -73,8 +74,9 @@ def leasts(planner: Planner, kind: str, some: TaskSettings, runs: int) -> tuple[
         of = insight(planner.label, planner.fair.public, [asked], model)
         overall = [row.seen_from for row in of.overall if row.seen_from is not None]
         assert of.seen_in_a_cell is not None
-        said.append((max(overall), of.seen_in_a_cell))
-    stated = found.overall.smallest(), found.cell.smallest()
+        half = max((row.high - row.reported for row in of.overall), default=0.0)
+        said.append((max(overall), of.seen_in_a_cell, half))
+    stated = found.overall.smallest(), found.cell.smallest(), found.half_width
     return np.array(stated, dtype=np.float64), np.mean(said, axis=0)
 
 
@@ -94,9 +96,11 @@ def test_a_plan_states_the_least_difference_of_insight(
     planner = planner_of(kind)
     update = {"epsilon": float(epsilon), "looks": looks, **(DISCLOSED if disclosed else {})}
     planned, said = leasts(planner, kind, planner.settings.model_copy(update=update), 4)
-    assert planned == pytest.approx(said, rel=0.04)
+    assert planned[:2] == pytest.approx(said[:2], rel=0.04)
     if kind == KINDS[4]:
-        assert (planned > 1.01 * said).all()
+        assert (planned[:2] > 1.01 * said[:2]).all()
+    else:
+        assert planned[2] == pytest.approx(said[2], rel=0.02)
 
 
 @pytest.mark.usefixtures("quick")
