@@ -15,11 +15,10 @@ from math import ceil, sqrt
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 from ..core.counts import Estimate, QuestionCounts, public_counts
-from ..core.labels import ClassLabel, NumberLabel, kind_of
+from ..core.labels import ClassLabel, kind_of
 from ..core.looks import Looks, factor_at
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
@@ -61,84 +60,56 @@ class ExpectedCounts(QuestionCounts):
         return np.asarray(np.bincount(*of) / self.counts.sum())
 
 
-@dataclass(frozen=True, eq=False)
 class Collection:
     """A planned task, and what its reports are expected to show.
 
     It is planned for ``holders``, and intervals and tests hold at as many ``looks``. ``population``
     has the law of labels, ``public`` the rows, of ``records`` in all, that cells were grown on, and
-    which a model that did not see them misses by ``residuals``.
+    which a model that did not see them misses by ``residuals``. Raises ``InvalidRequest`` where no
+    question asks for the label.
     """
 
-    task: Task
-    holders: int
-    looks: Looks
-    public: PublicData
-    records: int
-    population: Population
-    residuals: Floats
-
-    @cached_property
-    def place(self) -> int:
-        """The first question that asks for the label; raises ``InvalidRequest`` without one."""
-        asked = [question.asks for question in self.task.questions]
-        if "label" not in asked:
+    def __init__(
+        self,
+        task: Task,
+        holders: int,
+        looks: Looks,
+        public: PublicData,
+        records: int,
+        population: Population,
+        residuals: Floats,
+    ) -> None:
+        asks = [question.asks for question in task.questions]
+        if "label" not in asks:
             raise InvalidRequest("No question asks for the label: plan a task with one that does.")
-        return asked.index("label")
-
-    @cached_property
-    def kind(self) -> ClassLabel | NumberLabel:
-        """The label, as figures have it."""
-        return kind_of(self.task.label)
-
-    @cached_property
-    def tree(self) -> Partition:
-        """The cells about which ``place`` asks."""
-        return self.task.tree_of(self.place)
-
-    @cached_property
-    def cells(self) -> tuple[Floats, Floats]:
-        """Shares of holders, ``(cells,)``, and mean labels, ``(cells, S)``."""
-        tree, population = self.tree, self.population
-        cells = locate(tree, population.points)
+        self.task, self.public, self.place = task, public, asks.index("label")
+        self.tree, self.kind = task.tree_of(self.place), kind_of(task.label)
+        self.holders, self.planned = holders, float(holders) if looks == "many" else None
+        self.records = public.odds_ratio * records / len(public)
+        """The records that a public row stands for, in each class if they differ."""
+        cells, size = locate(self.tree, population.points), self.tree.cells
         times = population.weights * len(cells)
-        points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
-        sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
+        points = np.asarray(np.bincount(cells, times, size) + 0.5, np.float64)
+        sums = cell_sums(cells, population.truth * times[:, None], size)
         means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
-        return points / points.sum(), means
-
-    @cached_property
-    def unasked(self) -> QuestionCounts:
-        """The question about the cell, before the first report."""
-        sums = np.zeros(self.task.mechanisms[self.place].sum_size, dtype=np.int64)
-        return self.kind.scaled(QuestionCounts.of(self.task, self.place, sums, 0))
-
-    @cached_property
-    def shares(self) -> tuple[Floats, Floats]:
-        """Shares of the holders in each cell and slot, ``(cells, slots)``, and in each slot."""
-        mass, means = self.cells
+        self.mass, self.means = points / points.sum(), means
+        none = np.zeros(task.mechanisms[self.place].sum_size, dtype=np.int64)
+        unasked = self.kind.scaled(QuestionCounts.of(task, self.place, none, 0))
         if isinstance(self.kind, ClassLabel):
-            shares = mass[:, None] * means / means.sum(axis=1, keepdims=True)
-            return shares, shares.sum(axis=0)
-        low, width = self.kind.scale_of(self.unasked)
-        t = np.clip((means[:, 0] - low) / width, 0.0, 1.0)
-        above = (float(mass @ (low + width * t)) - self.kind.bounds[0]) / self.kind.span
-        return mass[:, None] * np.stack([1.0 - t, t], axis=1), np.array([1.0 - above, above])
-
-    @cached_property
-    def clip(self) -> Clipping | None:
-        """All that clipping hides; None if numbers are not reported around centres."""
-        return Clipping.of(self.public, self.unasked)
-
-    @cached_property
-    def held(self) -> list[AtSpread]:
-        """The spreads of holders' numbers that are as far from centres as those of public records
-        from a model that did not see them."""
-        if self.clip is None:
-            return []
-        squared = float((self.clip.u**2).mean())
-        further = sqrt(max(float(self.residuals.var()) / squared, 1.0)) if squared else 1.0
-        return self.clip.further(further)
+            self.shares = self.mass[:, None] * means / means.sum(axis=1, keepdims=True)
+            self.of_all = self.shares.sum(axis=0)
+        else:
+            low, width = self.kind.scale_of(unasked)
+            t = np.clip((means[:, 0] - low) / width, 0.0, 1.0)
+            self.shares = self.mass[:, None] * np.stack([1.0 - t, t], axis=1)
+            mean = float(self.mass @ (low + width * t))
+            above = (mean - self.kind.bounds[0]) / self.kind.span
+            self.of_all = np.array([1.0 - above, above])
+        self.clip, self.held = Clipping.of(public, unasked), list[AtSpread]()
+        if self.clip is not None:  # as far from centres as of a model that did not see them
+            squared = float((self.clip.u**2).mean())
+            further = sqrt(max(float(residuals.var()) / squared, 1.0)) if squared else 1.0
+            self.held = self.clip.further(further)
 
     @cached_property
     def selection(self) -> float:
@@ -152,27 +123,24 @@ class Collection:
 
     def expected(self, reports: float) -> Reports:
         """The counts that so many reports are expected to give."""
-        of_cells, of_all = self.shares
         alone, task = None, self.task
         if len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1:
-            asked = self._expected(1, reports, of_all[None])
+            asked = self._expected(1, reports, self.of_all[None])
             unfit = FEWER * sqrt(asked.mechanism.misfit_variance(asked.n, 0.0))
             alone = replace(asked, unfit=min(unfit, asked.n - 1.0))
-        about = self._expected(self.place, reports, of_cells)
+        about = self._expected(self.place, reports, self.shares)
         return Reports(self.kind, self.kind.scaled(about), alone)
 
     def _expected(self, place: int, reports: float, shares: Floats) -> ExpectedCounts:
         n = reports * self.task.asked_share(place)
-        planned = float(self.holders) if self.looks == "many" else None
         none = np.zeros(self.task.mechanisms[place].sum_size, dtype=np.int64)
-        of = QuestionCounts.of(self.task, place, none, ceil(n), planned)
+        of = QuestionCounts.of(self.task, place, none, ceil(n), self.planned)
         return ExpectedCounts(**vars(of), expected=n * shares)
 
     def after(self, reports: float) -> "Detection":
         """The detectable differences after so many reports."""
         of, kind, clip = self.expected(reports), self.kind, self.clip
-        each = self.public.odds_ratio * self.records / len(self.public)
-        figures, known = beside_public(self.public, of, clip, self.held, each)
+        figures, known = beside_public(self.public, of, clip, self.held, self.records)
         worst = max(range(len(figures)), key=lambda place: float(figures[place].sampled))
         overall = known[worst].to_detect(figures[worst], kind.tests)
         variance, hidden = max(map(_when_moved, figures)), None
@@ -184,18 +152,16 @@ class Collection:
         def in_cell() -> Difference | ShareDifference:
             public = public_counts(self.task.label, self.public, self.tree, asked.scale)
             hiding = None if clip is None else partial(clip.against, held=self.held)
-            return in_a_cell(of, each * public, self.selection, hiding)
+            return in_a_cell(of, self.records * public, self.selection, hiding)
 
-        planned = float(self.holders) if self.looks == "many" else None
         half_width = precision.half_width(reports, factor_at(asked.progress))
-        return Detection(overall, in_cell, half_width, precision, planned)
+        return Detection(overall, in_cell, half_width, precision, self.planned)
 
     def _hidden(
         self, clip: Clipping, of: Reports, reports: float, mean: float
     ) -> tuple[float, Hidden]:
         """The variance of the clipped mean, and the part of its interval that stays."""
-        mass, means = self.cells
-        unclipping = clip.at(means[:, 0]).of(mass)
+        unclipping = clip.at(self.means[:, 0]).of(self.mass)
         (clipped,) = replace(of, alone=None).overall()
         room = unclipping.radius - abs(float(clipped.value) - unclipping.middle)
         hidden, (low, high) = Hidden(unclipping, room), self.kind.bounds

@@ -251,7 +251,7 @@ class Planner:
         """Take the settings that are best behind the relay, and say what they gain."""
 
         def publish(settings: TaskSettings, epsilon: float) -> Task:
-            return self.collection(settings, epsilon=epsilon).task
+            return self.task(resized(settings, settings.holders, epsilon), self.fair)
 
         def width(settings: TaskSettings, epsilon: float) -> float:
             return self.collection(settings, epsilon=epsilon).here.half_width
