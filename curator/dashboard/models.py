@@ -47,11 +47,10 @@ from privet.tables.text_format import Stated
 
 from ..http.model_files import exported
 from ..http.requests import TheCurator, count_as_post, while_waited
-from ..operations import models, predictions
+from ..operations import models, panels, predictions
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.tasks import read_task
-from ..service import panels
 from ..service.snapshot import Snapshot
 from .overview import (
     Finding,

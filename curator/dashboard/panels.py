@@ -13,7 +13,7 @@ from privet.protocol.features import Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
-from ..service.panels import PanelStanding, panel_of
+from ..operations.panels import PanelStanding, panel_of
 from ..service.snapshot import Snapshot
 from .overview import Step
 from .visitor import Visitor

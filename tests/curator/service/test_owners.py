@@ -15,7 +15,7 @@ import pytest
 
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.operations import access, methods, models, predictions, relays, tasks
+from privet.curator.operations import access, methods, models, panels, predictions, relays, tasks
 from privet.curator.operations.access import TokenRequest
 from privet.curator.operations.models import FitRequest, PromoteRequest
 from privet.curator.operations.predictions import PredictRequest
@@ -36,7 +36,7 @@ from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.studies import form_of
 from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
 
-MODULES = (access, methods, models, predictions, relays, tasks)
+MODULES = (access, methods, models, panels, predictions, relays, tasks)
 RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
 GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
 ADMIN, FITTER, READER, STRANGER = (
@@ -228,6 +228,9 @@ OF_MODELS: dict[str, tuple[Any, ...]] = {
 }
 """Use cases for everybody, unless models are for readers; what follows the task's id."""
 NO_ERROR = {
+    "read_waves",
+    "export_waves",
+    "waves_to_fit",
     "predict_elsewhere",
     "count_people",
     "read_key",

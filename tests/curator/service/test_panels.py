@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from privet.curator.collection.task_cache import task_cache
-from privet.curator.http.panels import PanelView, table_of
+from privet.curator.http.panel_files import table_of
 from privet.curator.operations import models
 from privet.curator.operations import tasks as cases
+from privet.curator.operations.panels import read_waves
 from privet.curator.service.curator import Curator
-from privet.curator.service.panels import read_panel
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import (
     IllegalMove,
@@ -253,26 +253,26 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     curator.clock.advance(180 * DAY)
     answer(curator, third, [{**RECORD, "y": "no"}] * 300)
     cases.delete_task(curator, ADMIN, second.id)
-    standing = read_panel(curator, ADMIN, document.id)
-    assert standing == read_panel(curator, ADMIN, third.id)
+    standing = read_waves(curator, ADMIN, document.id)
+    assert standing == read_waves(curator, ADMIN, third.id)
     assert [wave.reports for wave in standing.waves] == [300, 0, 300]
-    assert [wave.stored is None for wave in standing.waves] == [False, True, False]
-    assert "The share of yes fell from" in standing.over_time.sentence
-    assert {change.cell for change in standing.over_time.changes} >= {None}
-    rows = list(csv.DictReader(io.StringIO(table_of(PanelView.of(standing, curator.clock())))))
+    assert [wave.phase is Phase.DELETED for wave in standing.waves] == [False, True, False]
+    assert "The share of yes fell from" in standing.sentence
+    assert {change.cell for change in standing.changes} >= {None}
+    rows = list(csv.DictReader(io.StringIO(table_of(standing))))
     assert [row["phase"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]
     of_all = [row for row in rows if row["row"] == "figure" and not row["cell"]]
     assert len(of_all) == 2 * 2
     changes = [row for row in rows if row["row"] == "change"]
-    for row, change in zip(changes, standing.over_time.changes, strict=True):
+    for row, change in zip(changes, standing.changes, strict=True):
         assert (row["since"], row["wave"], row["name"]) == ("1", "3", "yes")
         assert -1.0 <= float(row["low"]) <= float(row["value"]) < float(row["high"]) < 0.0
         assert float(row["before"]) + float(row["value"]) == pytest.approx(change.after)
         assert bool(row["splits"]) == (change.cell is not None)
     with pytest.raises(NotAuthorized):
-        read_panel(curator, Someone("stranger", None), document.id)
+        read_waves(curator, Someone("stranger", None), document.id)
     plain = settings()
     del plain["waves"]
     lone, _ = done(cases.create_task(curator, ADMIN, Publication.model_validate(plain), PUBLIC))
     with pytest.raises(InvalidRequest, match="no waves"):
-        read_panel(curator, ADMIN, lone.task.id)
+        read_waves(curator, ADMIN, lone.task.id)

@@ -1,0 +1,79 @@
+"""A panel over time as a file."""
+
+import csv
+import io
+from typing import Annotated, Any, Literal
+
+from fastapi import Query, Response
+
+from privet.learning.core.escaping import csv_cell
+from privet.learning.figures.results import Line
+from privet.protocol.calls import JSON_MEDIA_TYPE
+
+from ..operations import panels
+from ..operations.panels import CellLine, PanelOverTime
+from ..operations.parameters import TaskId
+from .requests import TheCaller, TheCurator
+from .routes import by_hand
+
+
+@by_hand(
+    panels.export_waves,
+    response_class=Response,
+    responses={
+        200: {
+            "description": "As a panel over time; of CSV a row for each wave, figure and change.",
+            "model": PanelOverTime,
+            "content": {"text/csv": {}},
+        },
+    },
+)
+def export_waves(
+    task_id: TaskId,
+    curator: TheCurator,
+    caller: TheCaller,
+    format_: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+) -> Response:
+    """The panel in the format that is asked for."""
+    view = panels.export_waves(curator, caller, task_id)
+    name = f"privet-{task_id[:12]}-waves.{format_}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if format_ == "csv":
+        return Response(table_of(view), media_type="text/csv", headers=headers)
+    return Response(view.model_dump_json(), media_type=JSON_MEDIA_TYPE, headers=headers)
+
+
+COLUMNS = (
+    *("row", "since", "wave", "opens", "closes", "phase", "reports", "cell", "splits", "name"),
+    *("before", "value", "low", "high", "p_value"),
+)
+
+
+def table_of(view: PanelOverTime) -> str:
+    """A row for each wave, each figure of all holders and of cells that changed, and each change.
+
+    The value of a change, with its ends, is the change itself.
+    """
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS)
+    table.writeheader()
+    for wave in view.waves:
+        known = wave.model_dump(mode="json", include={"wave", "opens", "closes", "phase"})
+        table.writerow({"row": "wave", "reports": wave.reports, **known})
+    lines: list[tuple[Line | CellLine, dict[str, Any]]]
+    lines = [(line, {}) for line in view.lines]
+    for each in view.cells:
+        lines.append((each, {"cell": each.cell, "splits": csv_cell(" and ".join(each.path))}))
+    for line, where in lines:
+        for figure in line.figures:
+            ends = {"value": figure.value, "low": figure.low, "high": figure.high}
+            of_wave = {"wave": figure.wave, "reports": figure.reports, **ends}
+            table.writerow({"row": "figure", "name": csv_cell(line.name), **where, **of_wave})
+    for change in view.changes:
+        known = change.model_dump(include={"since", "wave", "cell", "before", "low", "high"})
+        texts = {"name": csv_cell(change.name), "splits": csv_cell(" and ".join(change.path))}
+        value = change.after - change.before
+        table.writerow(
+            {"row": "change", **known, **texts, "value": value, "p_value": change.p_value}
+        )
+    return text.getvalue()
