@@ -10,9 +10,13 @@ import typer
 from pydantic import Field
 from typer.testing import CliRunner
 
+from privet import curator
+from privet.admin.results import Scope
 from privet.curator.cli import PLACES, app
 from privet.curator.cli.options import with_settings
 from privet.curator.http import ROUTES
+from privet.curator.http.routes import BY_HAND
+from privet.curator.operations.table import OPERATIONS
 from privet.curator.settings import Settings
 from privet.learning.core.onnx import OPERATORS
 from privet.learning.task_building.inputs import Input, inputs_of
@@ -46,6 +50,34 @@ def test_every_call_is_documented() -> None:
     for route in ROUTES:
         for method in getattr(route, "methods", ()):
             assert f"`{method} {route.path}`" in text  # type: ignore[attr-defined]
+
+
+def test_every_operation_is_documented_as_it_is_declared() -> None:
+    """Who may call is in the table of calls, and each action in that of the audit log."""
+    lines, log = (DOCS / "api.md").read_text().splitlines(), (DOCS / "operations.md").read_text()
+    for operation in OPERATIONS.values():
+        scope = operation.scope
+        who = scope.value if isinstance(scope, Scope) else "anyone"
+        for line in lines if operation.path else ():
+            if line.startswith("|") and f"`{operation.method} {operation.path}`" in line:
+                assert line.split("|")[2].strip().startswith(who), operation.name
+        assert not operation.audit or f"`{operation.audit}`" in log, operation.name
+
+
+def test_few_routes_are_written_by_hand() -> None:
+    """Only those whose body or answer is no JSON or has headers of its own."""
+    assert {operation.name for operation in BY_HAND} == {
+        "create_task",
+        "read_task",
+        "predict",
+        "export",
+        "fit",
+        "export_waves",
+        "read_card",
+    }
+    folder = Path(curator.__file__).parent / "http"
+    routers = {file.name for file in folder.glob("*.py") if "APIRouter(" in file.read_text()}
+    assert routers == {"health.py", "openapi.py", "reports.py"}
 
 
 def test_every_setting_of_a_curator_is_documented() -> None:
