@@ -7,7 +7,9 @@ states of its reports. Of its 110 moves 33 are questions of the method or of a s
 counts, 23 those of counts and statements to the mechanism, and 27 the curator's. What refits of one
 fit have in common (cells' means, the selection factor, the noise between cells) is made once, and
 so is on no path but the first. A prediction is of a model that starts from the public one, with
-checks of its trees where they are read.
+checks of its trees where they are read. Of the 429 functions of a plan 164 are those of a new task,
+90 more those of a fit, 39 a public model that is made, 41 its own; that it asks figures of expected
+counts, and has no formula of its own, is 19 functions and 28 moves to counts and figures.
 """
 
 import pytest
@@ -19,7 +21,7 @@ MOST = {
     "POST": Size(files=26, functions=90, moves=23),
     "fit": Size(files=66, functions=253, moves=110),
     "predict": Size(files=33, functions=120, moves=27),
-    "plan": Size(files=72, functions=412, moves=177),
+    "plan": Size(files=74, functions=429, moves=205),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
