@@ -24,6 +24,7 @@ which the two-sided mid-p-value is averaged.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,8 @@ compared with that of another wave."""
 class Figure:
     """A figure, or an array of figures, with the ``variance`` of noise and what else is unsure.
 
-    ``spread`` is the variance of one holder's figure, and ``holders`` their number. ``progress`` is
+    ``spread`` is the variance of one holder's figure, 0 of a part of those who reported, and
+    ``holders`` their number. ``progress`` is
     that of the reports, or 1 of what has one look, such as public records; None is for one look.
     ``noise`` gives the variance of a share by the spread where holders are others. ``given``
     figures do not vary from one collection to the next: those of public records. ``name``, the
@@ -188,14 +190,11 @@ class PublicShare:
 
     def to_detect(self, reported: Figure, tests: int) -> ShareDifference:
         """The differences of a ``reported`` share from this one that one of ``tests`` detects."""
-        noise = reported.noise
-        if noise is None:
-            msg = "the noise of a share is known by the share"
-            raise TypeError(msg)
+        here = float(reported.variance)
         return ShareDifference(
             float(self.hits),
             float(self.rows),
-            of_shares(noise),
+            of_shares(reported.noise or partial(np.full_like, fill_value=here)),
             float(reported.holders),
             tests,
             reported.progress,
@@ -278,8 +277,7 @@ class Reports:
         question, n = self.question, self.question.holders
         value = question.counts.sum(axis=1, keepdims=True) / n
         noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0)[:, None] / n**2
-        spread = np.clip(value, 0.0, 1.0) * (1.0 - np.clip(value, 0.0, 1.0))
-        return Figure(value, noise, spread, n, question.progress, (0.0, 1.0))
+        return Figure(value, noise, 0.0, n, question.progress, (0.0, 1.0))
 
     def cells(self) -> Figure:
         """The figures within the cells, ``(cells, figures)``, as of one holder each or more."""
@@ -321,9 +319,8 @@ class Reports:
 def mass_of(question: QuestionCounts, inside: Floats) -> Figure:
     """The part of the holders in the cells that are ``inside``, ``(cells,)`` of 0 and 1."""
     of = question.mean(np.broadcast_to(inside[:, None], question.counts.shape).astype(np.float64))
-    spread = max(of.value * (1.0 - of.value), 0.0)
     value, variance = np.asarray(of.value), np.asarray(of.variance)
-    return Figure(value, variance, spread, question.holders, question.progress, (0.0, 1.0))
+    return Figure(value, variance, 0.0, question.holders, question.progress, (0.0, 1.0))
 
 
 def on_simplex(shares: Sequence[Figure]) -> list[Interval]:
