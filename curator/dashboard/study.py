@@ -70,7 +70,7 @@ class Column(BaseModel):
 
     found: Proposal
     use: bool | Literal["", "year"] = False
-    kind: Literal["", "numeric", "categorical"] = ""
+    kind: str = ""
     low: Typed = ""
     high: Typed = ""
     categories: Typed = ""
@@ -137,8 +137,10 @@ class Column(BaseModel):
             return ({"low": low} if low != f.low else {}) | (
                 {"high": high} if high != f.high else {}
             )
+        if not isinstance(f, Categorical):
+            return {}
         categories = _lines(self.categories)
-        found = _lines("\n".join(f.categories)) if f else []
+        found = _lines("\n".join(f.categories))
         return {"categories": categories} if categories != found else {}
 
     def _label(self, kind: str, fault: Fault) -> dict[str, Any]:

@@ -10,7 +10,7 @@ const form = document.getElementById("wizard");
 const summary = document.getElementById("faults");
 const index = document.getElementById("steps");
 const wide = matchMedia("(min-width: 60rem)");
-const KEY = "new";
+const KEY = "study";
 const FILES = ["public", "register"];
 const OUTSIDE = new Set([...FILES, "form_token", "planned", "unplanned", "relay", "start"]);
 const CHECK_AFTER_MS = 300;
@@ -102,7 +102,7 @@ async function begin() {
 async function offer() {
   const draft = await kept();
   const place = document.getElementById("draft");
-  if (!draft?.changes || columns() !== "") return;
+  if (!draft || columns() !== "") return;
   const [, file] = draft.files.find(([name]) => name === "public");
   place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, with ${file.name}.`;
   place.hidden = false;

@@ -345,7 +345,7 @@ def test_each_step_says_what_is_wrong_with_it(
     for step, rounds in WRONG.items():
         for typed in rounds:
             for label, (text, _) in typed.items():
-                admin.get_by_label(label, exact=True).and_(admin.locator(":visible")).fill(text)
+                admin.get_by_label(label).and_(admin.locator(":visible")).fill(text)
             said_on_going_on(admin, step, {name: said for name, (_, said) in typed.items() if said})
             (small := admin.locator("#faults")).evaluate("each => each.scrollIntoView()")
             assert violations(small) == []
@@ -358,7 +358,7 @@ def test_each_step_says_what_is_wrong_with_it(
                 ("First day", ""),
                 ("Last day", ""),
             ):
-                admin.get_by_label(label, exact=True).and_(admin.locator(":visible")).fill(text)
+                admin.get_by_label(label).and_(admin.locator(":visible")).fill(text)
             admin.get_by_text("Ask several times: a panel").click()
             admin.locator("[name=wave_count]").select_option("2")
             days = {f"Wave {wave}": "choose its last day" for wave in (1, 2)}
