@@ -24,7 +24,7 @@ from privet import PrivateTreeClassifier
 from privet.curator.datastore import open_store
 from privet.curator.datastore.reports import QuestionSums
 from privet.curator.datastore.status import Collected
-from privet.curator.service.fitting import fit_model
+from privet.curator.operations.fitting import fit_model
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.methods import DEFAULT_ESTIMATOR

@@ -49,7 +49,7 @@ from .http.rate_limit import RateLimit
 from .http.state import State
 from .limits import LIMITS, Limits
 from .metrics import Metrics
-from .service import Curator
+from .operations.curator import Curator
 from .settings import Settings
 from .watch import watch, watch_database
 from .workers import Workers

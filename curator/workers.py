@@ -35,7 +35,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
 PRELOADED = [
-    "privet.curator.service",
+    "privet.curator.operations.models",
+    "privet.curator.operations.tasks",
     "privet.learning.public_model.onnx_trial",
     "privet.learning.public_model.stacking",
     "privet.learning.task_building.table",

@@ -14,7 +14,7 @@ from ..operations.access import (
     read_audit,
     revoke_token,
 )
-from ..service import Curator
+from ..operations.curator import Curator
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor, Visitor
 

@@ -50,8 +50,8 @@ from ..http.requests import TheCurator, count_as_post, while_waited
 from ..operations import models, panels, predictions
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
+from ..operations.snapshot import Snapshot
 from ..operations.tasks import read_task
-from ..service.snapshot import Snapshot
 from .overview import (
     Finding,
     OfCells,

@@ -28,7 +28,7 @@ from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
 
-from ..service.snapshot import Snapshot
+from ..operations.snapshot import Snapshot
 from .pages import when
 from .visitor import Visitor
 

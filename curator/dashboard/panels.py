@@ -14,7 +14,7 @@ from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
 from ..operations.panels import PanelStanding, panel_of
-from ..service.snapshot import Snapshot
+from ..operations.snapshot import Snapshot
 from .overview import Step
 from .visitor import Visitor
 

@@ -34,7 +34,7 @@ from ..http.requests import TheCurator, moment
 from ..operations import relays
 from ..operations import tasks as cases
 from ..operations.relays import RelayRequest
-from ..service.snapshot import Snapshot
+from ..operations.snapshot import Snapshot
 from .embedding import preview_address, snippet
 from .models import estimators_for
 from .overview import (

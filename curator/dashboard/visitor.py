@@ -26,7 +26,7 @@ from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthori
 from ..access.tokens import ENVIRONMENT
 from ..http.requests import bearer_of
 from ..http.state import State, state_of
-from ..service import Curator
+from ..operations.curator import Curator
 
 if TYPE_CHECKING:
     from ..access.oidc import Provider

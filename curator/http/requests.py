@@ -3,18 +3,15 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
-from fastapi import Depends, Request, Response, Security
-from fastapi.routing import APIRoute
+from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
-from pydantic import BaseModel, ConfigDict
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
@@ -29,10 +26,7 @@ from privet.protocol.errors import (
 )
 
 from ..access.tokens import Tokens
-from ..operations.table import OPERATIONS
-from ..operations.tasks import read_task
-from ..service import Curator
-from ..service.curator import COUNTS
+from ..operations.curator import Curator
 from .state import state_of
 
 BINARY = {"type": "string", "format": "binary"}
@@ -48,9 +42,7 @@ perhaps_token = HTTPBearer(
 )
 counts_token = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
 Credentials = HTTPAuthorizationCredentials | None
-AdminToken = Annotated[Credentials, Security(admin_token)]
 ReaderToken = Annotated[Credentials, Security(perhaps_token)]
-CountsToken = Annotated[Credentials, Security(counts_token)]
 MAX_JSON_BYTES = 64 * 1024
 """Maximum size of a JSON body parsed on the event loop."""
 
@@ -105,26 +97,8 @@ def bearer_of(call: HTTPConnection) -> str | None:
     return token if scheme.lower() == "bearer" and token else None
 
 
-def _perhaps_reader(request: Request, _: ReaderToken) -> Caller:
-    """A caller who sees more with a token."""
-    return caller_of(request)
-
-
 def _curator(request: Request) -> Curator:
     return state_of(request).curator
-
-
-def _require_admin(request: Request, _: AdminToken) -> None:
-    caller_of(request).need(TokenScope.ADMIN)
-
-
-def _require_fitter(request: Request, _: AdminToken) -> None:
-    caller_of(request).need(TokenScope.FITTER)
-
-
-def _require_reader(request: Request, _: ReaderToken) -> None:
-    if _curator(request).guard_models:
-        caller_of(request).need(TokenScope.READER, "models")
 
 
 def _require_operator(request: Request, _: ReaderToken) -> None:
@@ -137,31 +111,9 @@ def _require_operator(request: Request, _: ReaderToken) -> None:
     caller.need(TokenScope.READER, "metrics", kept=True)
 
 
-def _require_counts(request: Request, _: CountsToken) -> None:
-    caller_of(request).need(TokenScope.READER, COUNTS)
-
-
-def _require_visible(request: Request, _: ReaderToken) -> None:
-    """Hide drafts and their models from callers without a reader token."""
-    asked = _curator(request), caller_of(request), request.path_params["task_id"]
-    OPERATIONS[read_task].admit(*asked)
-
-
-AdminOnly: Any = Depends(_require_admin)
-Fitters: Any = Depends(_require_fitter)
-ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
-CountsReader: Any = Depends(_require_counts)
-NoDraft: Any = Depends(_require_visible)
 TheCaller = Annotated[Caller, Depends(caller_of)]
-PerhapsReader = Annotated[Caller, Depends(_perhaps_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
-
-
-class View(BaseModel):
-    """Base of what calls answer with."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
 def moment(seconds: float) -> datetime:
@@ -226,27 +178,6 @@ def read_json(body: bytes) -> Any:
         raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
     except RecursionError:
         raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
-
-
-class StrictRoute(APIRoute):
-    """A route that asks who calls before it reads the body, and reads JSON strictly.
-
-    FastAPI reads bodies before it looks at dependencies, so those that authorize are called here
-    first; as dependencies they are in the OpenAPI document.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-        asked = {dependency.dependency for dependency in self.dependencies}
-        authorizing = (_require_admin, _require_fitter, _require_reader, _require_visible)
-        checks = [check for check in authorizing if check in asked]
-
-        async def strictly(request: Request) -> Response:
-            for check in checks:
-                await run_in_threadpool(check, request, None)
-            return await handle(StrictRequest(request.scope, request.receive))
-
-        return strictly
 
 
 class _NotJson(ValueError):

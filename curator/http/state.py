@@ -12,7 +12,7 @@ from privet.http_server.readiness import Readiness
 from ..access.rate_limit import Rate
 from ..collection.rejects import Rejects
 from ..collection.writer import Writer
-from ..service import Curator
+from ..operations.curator import Curator
 
 if TYPE_CHECKING:
     from ..access.oidc import Provider

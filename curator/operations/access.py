@@ -13,7 +13,7 @@ from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthori
 
 from ..access.tokens import ENVIRONMENT
 from ..datastore.tokens import ISSUED, REVOKED
-from ..service.curator import Curator
+from .curator import Curator
 from .parameters import Days
 from .table import Acting, operation
 

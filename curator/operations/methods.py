@@ -11,7 +11,7 @@ from privet.protocol import limits
 from privet.protocol.calls import KEY, METHODS
 from privet.protocol.mechanisms import MECHANISMS
 
-from ..service.curator import Curator
+from .curator import Curator
 from .table import Acting, Open, operation
 
 

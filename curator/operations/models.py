@@ -29,12 +29,12 @@ from privet.protocol.task import Task
 
 from ..datastore.status import Collected
 from ..metrics import Metrics
-from ..service.card import write_card
-from ..service.curator import Curator
-from ..service.fitting import change_of, fit_model
-from ..service.model_cache import chosen, model_summary
-from ..service.snapshot import Snapshot
+from .card import write_card
+from .curator import Curator
+from .fitting import change_of, fit_model
+from .model_cache import chosen, model_summary
 from .parameters import ModelNumber, TaskId
+from .snapshot import Snapshot
 from .table import NO_CALL, Acting, Open, job, operation
 
 ALIAS = "[a-z][a-z0-9-]{0,63}"

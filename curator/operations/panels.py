@@ -21,9 +21,9 @@ from privet.protocol.task import Task
 
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
-from ..service.curator import COUNTS, Curator
-from ..service.snapshot import Snapshot
+from .curator import COUNTS, Curator
 from .parameters import TaskId
+from .snapshot import Snapshot
 from .table import NO_CALL, Acting, operation
 
 

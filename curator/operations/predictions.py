@@ -24,8 +24,8 @@ from privet.protocol.errors import (
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-from ..service.curator import Curator
-from ..service.model_cache import chosen
+from .curator import Curator
+from .model_cache import chosen
 from .parameters import TaskId
 from .table import NO_CALL, Acting, Open, job, operation
 

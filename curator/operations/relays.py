@@ -19,8 +19,8 @@ from privet.protocol.status import RelayDescription
 
 from ..datastore.audit import SIGNING_KEY
 from ..datastore.tokens import ISSUED
-from ..service.curator import Curator
 from .access import TokenRequest, issue_token
+from .curator import Curator
 from .table import NO_CALL, Acting, operation
 
 NAMED = "relay"

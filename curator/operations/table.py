@@ -44,9 +44,9 @@ from privet.protocol.lifecycle import TaskState
 from ..access.actors import Actor
 from ..datastore.tasks import no_task
 from ..metrics import Metrics
-from ..service.curator import COUNTS, Curator
-from ..service.registries import call
 from ..workers import Run
+from .curator import COUNTS, Curator
+from .registries import call
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -50,9 +50,9 @@ from privet.tables.text_format import Stated
 
 from ..datastore.status import KeptTasks, RelayHoldings
 from ..datastore.tasks import PREVALENCE, PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, packed
-from ..service.curator import Curator
-from ..service.snapshot import Snapshot
+from .curator import Curator
 from .parameters import Days, TaskId
+from .snapshot import Snapshot
 from .table import NO_CALL, Acting, Open, job, operation
 
 INVITATION_BYTES = 16

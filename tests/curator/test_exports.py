@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from privet.admin.results import ReportSource
 from privet.curator.cli.model import write_predictions
-from privet.curator.service.card import write_card
+from privet.curator.operations.card import write_card
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.escaping import csv_cell, markdown
 from privet.learning.core.model import FittedModel, Model

@@ -11,7 +11,7 @@ from privet.curator.access.tokens import Tokens
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
-from privet.curator.service import Curator
+from privet.curator.operations.curator import Curator
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InsufficientScope, NotAuthorized
 from privet.protocol.report import make_report

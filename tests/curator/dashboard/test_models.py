@@ -16,7 +16,7 @@ from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import estimators_for, given
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.operations.predictions import ExplainedPredictions
-from privet.curator.service.snapshot import Snapshot
+from privet.curator.operations.snapshot import Snapshot
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold

@@ -26,7 +26,7 @@ from privet.curator.dashboard.tasks import WANTED
 from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
-from privet.curator.service.snapshot import Snapshot
+from privet.curator.operations.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
 from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import finding, precision_in_words

@@ -237,14 +237,14 @@ async def test_results_are_public_once_no_more_reports_count(
 
 @keeps(
     "threat-model: nothing is read of a stranger",
-    in_="curator/http/requests.py",
-    instead_of="for check in checks:",
-    plant="for check in ():",
+    in_="curator/http/routes.py",
+    instead_of='if operation.method != "GET" or operation.pool:',
+    plant="if operation.pool:",
 )
 @keeps(
     "threat-model: guarded models are not exported to strangers",
-    in_="curator/http/requests.py",
-    instead_of='caller_of(request).need(TokenScope.READER, "models")',
+    in_="curator/operations/table.py",
+    instead_of='actor.need(Scope.READER, "models")',
     plant="pass",
 )
 async def test_nothing_is_read_of_a_stranger(workers: Workers) -> None:

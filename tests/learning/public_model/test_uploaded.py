@@ -9,10 +9,10 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
+from privet.curator.operations.curator import Curator
 from privet.curator.operations.models import FitRequest, fit, read_card
 from privet.curator.operations.predictions import PredictRequest, predict
 from privet.curator.operations.tasks import create_task, delete_task
-from privet.curator.service import Curator
 from privet.learning.core.model import Model
 from privet.learning.core.onnx import ML
 from privet.learning.core.trees import locate

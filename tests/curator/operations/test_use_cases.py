@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from privet.curator.operations.curator import Curator
 from privet.curator.operations.models import (
     FitRequest,
     compare_models,
@@ -16,6 +17,7 @@ from privet.curator.operations.models import (
     read_insight,
 )
 from privet.curator.operations.predictions import PredictRequest, predict
+from privet.curator.operations.snapshot import Snapshot
 from privet.curator.operations.tasks import (
     STEP,
     Uploaded,
@@ -27,8 +29,6 @@ from privet.curator.operations.tasks import (
     open_task,
     read_status,
 )
-from privet.curator.service import Curator
-from privet.curator.service.snapshot import Snapshot
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
 from privet.learning.task_building.publication import Publication

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from privet.admin.results import ReportSource
-from privet.curator.service.card import offset, write_card
-from privet.curator.service.model_cache import report_sources
+from privet.curator.operations.card import offset, write_card
+from privet.curator.operations.model_cache import report_sources
 from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model

@@ -17,12 +17,12 @@ from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.operations import access, methods, models, panels, predictions, relays, tasks
 from privet.curator.operations.access import TokenRequest
+from privet.curator.operations.curator import Curator
 from privet.curator.operations.models import FitRequest, PromoteRequest
 from privet.curator.operations.predictions import PredictRequest
 from privet.curator.operations.relays import RelayRequest
 from privet.curator.operations.table import OPERATIONS
 from privet.curator.operations.tasks import InviteRequest, RevokeRequest
-from privet.curator.service import Curator
 from privet.curator.settings import Settings
 from privet.learning.public_model import candidates
 from privet.learning.task_building.publication import Publication

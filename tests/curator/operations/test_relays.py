@@ -15,8 +15,8 @@ import pytest
 from privet.admin.results import NamedRelay, Scope
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
+from privet.curator.operations.curator import Curator
 from privet.curator.operations.relays import RelayRequest
-from privet.curator.service import Curator
 from privet.protocol.errors import InvalidRequest
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import Http
@@ -25,7 +25,7 @@ from tests.keeping import keeps
 from tests.served import serving
 
 from ..dashboard.conftest import app, http
-from .test_owners import ADMIN
+from .test_table import ADMIN
 
 __all__ = ["app", "http"]
 KEY = "ab" * 32

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from privet.curator.datastore.store import Store
+from privet.curator.operations.model_cache import ModelCache
 from privet.curator.operations.models import FitRequest, fit
 from privet.curator.operations.tasks import create_task
-from privet.curator.service.model_cache import ModelCache
 from privet.learning.task_building.publication import Publication
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
@@ -57,7 +57,7 @@ def test_memory_is_bounded_in_bytes(
     store, task = fitted
     cache = ModelCache(store)
     size = cache.get(task, 1).nbytes
-    monkeypatch.setattr("privet.curator.service.model_cache.BYTES_IN_MEMORY", room_for * size)
+    monkeypatch.setattr("privet.curator.operations.model_cache.BYTES_IN_MEMORY", room_for * size)
     X = np.random.default_rng(0).random((20, cache.get(task, 1).model.partition.columns))
     said = [cache.get(task, number).model.predict(X).values for number in range(1, 7)]
     for values in said:
@@ -72,7 +72,7 @@ def test_memory_is_bounded_in_number(
     fitted: tuple[Store, str], read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last used of many small models stay, up to the limit."""
-    monkeypatch.setattr("privet.curator.service.model_cache.MODELS_IN_MEMORY", 3)
+    monkeypatch.setattr("privet.curator.operations.model_cache.MODELS_IN_MEMORY", 3)
     store, task = fitted
     cache = ModelCache(store)
     for number in (1, 2, 3, 4, 5, 6, 4):

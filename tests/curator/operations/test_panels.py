@@ -12,8 +12,8 @@ from privet.curator.collection.task_cache import task_cache
 from privet.curator.http.panel_files import table_of
 from privet.curator.operations import models
 from privet.curator.operations import tasks as cases
+from privet.curator.operations.curator import Curator
 from privet.curator.operations.panels import read_waves
-from privet.curator.service.curator import Curator
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import (
     IllegalMove,
