@@ -17,10 +17,10 @@ import pytest
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=58, functions=285, moves=82),
+    "create": Size(files=60, functions=287, moves=82),
     "POST": Size(files=26, functions=90, moves=23),
-    "fit": Size(files=66, functions=253, moves=110),
-    "predict": Size(files=33, functions=120, moves=27),
+    "fit": Size(files=69, functions=254, moves=111),
+    "predict": Size(files=33, functions=122, moves=28),
     "plan": Size(files=74, functions=429, moves=205),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
