@@ -6,7 +6,8 @@
     curator.fit(task)
     curator.predict(task, [{"age": 70, "ward": "B"}]).labels
 
-Answers are the API's JSON documents (docs/api.md) as dicts. Every refusal is raised as the
+Answers about tasks and models are the API's JSON documents (docs/api.md) as dicts, all others
+results of ``privet.admin.results``, as are those of any new method. Every refusal is raised as the
 ``PrivetError`` that its problem document names, a curator that does not answer as
 ``CuratorUnreachable``, and an answer that is none of a curator's as ``UnexpectedResponse``. A call
 opens its own connection, so there is nothing to close, and threads may share an object. This module

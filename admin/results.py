@@ -16,8 +16,6 @@ from privet.protocol.status import CollectionStatus, RelayDescription
 from privet.protocol.wire import VERSION
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
-
-EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 SERVING = "serving"
 """The alias of the model that predicts where none is named."""
 ON_THIS_MACHINE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])[:/]?.*")

@@ -188,8 +188,10 @@ def command_of(
 ) -> Callable[..., None]:
     """The command of a client's method, whose result is printed by its type.
 
-    Its parameters are arguments, and those with a default options, with the help that each is
-    annotated with.
+    Its parameters are arguments, and those with a default options. Each but ``task`` and ``model``
+    is ``Annotated[type, "help"]``; the docstring's first sentence is the command's help. The
+    result's type has a printer already (``@prints``): a method without a result is made a command
+    by ``remote``.
     """
     signature = inspect.signature(method, eval_str=True)
     api, *own = signature.parameters.values()

@@ -15,7 +15,13 @@ says. A call that raises has changed nothing and leaves no entry.
 
 ``privet.curator.http.routes`` makes the route, whose description is the docstring: parameters in
 ``path`` are its path's, models its body, all others its query, each as annotated (``Path``,
-``Query``). Its name gives the operation id. A use case that only pages have begins ``*NO_CALL``.
+``Query``; ``parameters`` has those that several share). Paths begin with the constants of
+``privet.protocol.calls``. Its name gives the operation id, and ``tag`` is one of those in use. A
+use case that only pages have begins ``*NO_CALL``.
+
+A ``Scope`` asks for a token of that scope or a higher one; ``Open.TASKS`` is for anyone, but for
+drafts, and ``Open.MODELS`` for anyone unless models are guarded. What path and scope bring (401,
+403, 404 of a task, 429) is not among ``refuses``.
 
 The audit entry is about the ``task_id`` or ``name`` among the arguments, and has the details that
 the function gives by ``actor.note(count=3)``.
@@ -111,6 +117,8 @@ class Operation:
     """The action in the audit log; empty if nothing changes."""
     refuses: tuple[type[PrivetError], ...] = ()
     """Errors beyond those that the path and the scope bring."""
+    shows: str = COUNTS
+    """The subject that a stranger is refused where the scope is that of readers."""
     status: int = 200
     tag: str = ""
     """The group of calls to which it belongs in the documentation."""
@@ -135,7 +143,7 @@ class Operation:
         if self.scope is Open.MODELS and curator.guard_models:
             actor.need(Scope.READER, "models")
         elif isinstance(self.scope, Scope):
-            actor.need(self.scope, COUNTS if self.scope is Scope.READER else "")
+            actor.need(self.scope, self.shows if self.scope is Scope.READER else "")
         if isinstance(self.scope, Scope) or task_id is None or actor.reads:
             return
         if curator.store.tasks.head(task_id).state is TaskState.DRAFT:
@@ -175,6 +183,7 @@ class Declared(TypedDict, total=False):
 
     audit: str
     refuses: tuple[type[PrivetError], ...]
+    shows: str
     status: int
     tag: str
     rated: bool

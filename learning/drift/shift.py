@@ -5,10 +5,11 @@ first one's result, so that p = r in the sampling variance of (3), and in the ma
 
 Within a cell expected shares q(x) differ, too. To first order around q, (1) and (2) make of it
 
-    p(x) = p + k (q(x) - q),    k = (1 + slope) p (1 - p) / (q (1 - q)),                       (15)
+    p(x) = p + k (q(x) - q),    k = (1 + (1 - part) slope) p (1 - p) / (q (1 - q)),            (15)
 
-and for numbers k = 1 + slope; it is kept within 0 and 1. Where the curator states the classes'
-prevalence, (1) starts from q as such holders would have it, and (15) from the public model's own q.
+with the part of (14), and for numbers k = 1 + slope; it is kept within 0 and 1. Where the curator
+states the classes' prevalence, (1) starts from q as such holders would have it, and (15) from the
+public model's own q.
 
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """

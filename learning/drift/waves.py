@@ -25,7 +25,8 @@ evidence of both over that of the past alone, under the same priors of the tree,
 So the step's variance has a prior and its marginal likelihood over all waves so far. A sequence
 that forgets starts anew, whatever was before, so there is one of these; of all others those of most
 weight are kept. With the contrasts of wave t (``shift``) linearised at its fitted shares, these are
-the precision J = b^2 / D around theta + e / b of one more observation, and each sequence goes on by
+the precision J = b^2 / D around e / b, as in (8), of one more observation, and each sequence goes
+on by
 
     A_t = J_t + v,    the past moved by the mean of its common part,                           (19)
 

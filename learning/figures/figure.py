@@ -8,8 +8,9 @@ w_ks and any c
 
 is a class's share (w = 1 in its slot), the mean label (w = what each slot stands for), or a mass (w
 = 1 in a cell, or below a node). The share or mean within a cell or below a node is the ratio of two
-of these, with the variance of (1) for w less the ratio, over the mass squared. ``Reports`` makes
-them of the counts of one or two questions (``joint``).
+of these, with the variance of (1) for w less the ratio, over the mass squared. Where all cells are
+looked at together (``masses``, ``cells``), Var n and half a step of the counts are left out.
+``Reports`` makes figures of the counts of one or two questions (``joint``).
 
 An **interval** is about those who reported, so it has the mechanism's noise and, for a number, what
 rounding it to a level and clipping it around its centre hide (``clipping``). Whether two
@@ -18,8 +19,9 @@ the variance of one holder's over n besides (``sampled``).
 
 Two figures are compared by the normal law of both (``looks.p_of_equal_means``). A share is compared
 with public records by the binomial law of their count (``PublicShare``): where the populations
-agree in a share p, that count is binomial with p, which reports give up to a standard error, over
-which the two-sided mid-p-value is averaged.
+agree in a share p, that count is binomial with p, which reports give up to a standard error. At one
+look the one-sided mid-p-value is averaged over it and doubled (``power``); at every look the test
+is that of ``looks.p_of_equal_shares``.
 """
 
 from collections.abc import Sequence

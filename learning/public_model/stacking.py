@@ -11,8 +11,9 @@ E_0 the squared out-of-fold errors of the stack, of these forests and of the lab
 
     MEMORY n_0 / (n_0 + rows) (1 - E_m / E_0) E / E_m
 
-of the weight goes to them: as far as they explain the label, and nearly as well as the stack. What
-public rows say of records that equal them is added (``own_rows``).
+of the weight goes to them, with the rows that judge (``VALIDATION_ROWS`` at most) and both factors
+within 0 and 1: as far as they explain the label, and nearly as well as the stack. What public rows
+say of records that equal them is added (``own_rows``).
 """
 
 import warnings
