@@ -328,7 +328,7 @@ def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
     found = evaluated(TURNS, json.dumps(given))
     first, second, third = [wave.id for wave in document.waves]
     if mode == "rotate":
-        early = "task-not-open early"
+        early = "task-not-open not-yet-open"
         assert found["ends"] == [early, early, second, second, second]
         assert (found["posts"], found["turned"]) == ([second], second)
     else:
