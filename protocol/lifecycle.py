@@ -170,15 +170,13 @@ LOSSES = {
     "too-few": "too few others were with it for anybody to hide among them",
 }
 """Reasons for which a relay loses a report, in words."""
-STATES_BY_REASON = dict.fromkeys(LOSSES, ReportState.LOST)
-"""The states that a relay gives reasons for, by reason; of any other the curator refused it."""
 FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
 """The states that no news changes."""
 
 
 def report_state_for(reason: str) -> ReportState:
     """The state of a report that a relay had, and that does not count for this reason."""
-    return STATES_BY_REASON.get(reason, ReportState.REFUSED)
+    return ReportState.LOST if reason in LOSSES else ReportState.REFUSED
 
 
 def report_state_after(error: PrivetError) -> ReportState:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedResponse
-from privet.protocol.lifecycle import LOSSES, STATES_BY_REASON
+from privet.protocol.lifecycle import LOSSES
 from privet.protocol.limits import DELTA
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.status import CollectionStatus
@@ -118,9 +118,9 @@ class RelayStatus(CollectionStatus):
             refused={
                 name: n
                 for name, n in tallies.items()
-                if n and name not in RELAY_COUNTS and name not in STATES_BY_REASON
+                if n and name not in RELAY_COUNTS and name not in LOSSES
             },
-            lost={name: n for name, n in tallies.items() if n and name in STATES_BY_REASON},
+            lost={name: n for name, n in tallies.items() if n and name in LOSSES},
             least=least,
             at_the_end=sizes.at_the_end(task),
             step=step,

@@ -14,7 +14,7 @@ from anyio import to_thread
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import PrivetError, TaskNotFound
-from privet.protocol.lifecycle import STATES_BY_REASON
+from privet.protocol.lifecycle import LOSSES
 from privet.protocol.status import Holdings
 
 from .outcomes import HELD
@@ -72,7 +72,7 @@ class Teller:
         now = Holdings(
             reports=held if ended else -(-held // HELD_STEP) * HELD_STEP,
             least=self.sizes.while_open(offer.task, status),
-            lost={name: count for name, count in tallies.items() if name in STATES_BY_REASON},
+            lost={name: count for name, count in tallies.items() if name in LOSSES},
         )
         before = self._said.get(task)
         something = before is not None or held > 0 or bool(now.lost)

@@ -15,7 +15,7 @@ from privet.client import Caps
 from privet.client.cli import app
 from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
-from privet.protocol.lifecycle import STATES_BY_REASON, ReportState
+from privet.protocol.lifecycle import LOSSES, ReportState
 from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 from scripts import holder_package
 from tests.keeping import keeps
@@ -234,7 +234,7 @@ def test_every_text_is_used_and_there() -> None:
     """What the page asks its catalogue for is in it, and nothing else."""
     code = "".join(MODULES[name] for name in ("element.js", "form.js", "results.js", "review.js"))
     known = set(catalogue("text-en.js"))
-    reasons = {camel(f"{state}-{reason}") for reason, state in STATES_BY_REASON.items()}
+    reasons = {camel(f"{ReportState.LOST}-{reason}") for reason in LOSSES}
     asked = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', code))
     assert {key for pair in asked for key in pair if key} <= known
     assert reasons <= known

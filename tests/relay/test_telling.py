@@ -97,7 +97,7 @@ async def test_while_people_answer_it_is_told_by_the_hour_and_in_steps(setting: 
 @keeps(
     "threat-model: what is lost is told",
     in_="relay/telling.py",
-    instead_of="{name: count for name, count in tallies.items() if name in STATES_BY_REASON}",
+    instead_of="{name: count for name, count in tallies.items() if name in LOSSES}",
     plant="{}",
 )
 async def test_what_is_lost_at_the_end_is_told_at_once(setting: Setting) -> None:
