@@ -12,9 +12,10 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 MORE_JOBS ?= $(shell echo $$(($(JOBS) + 2)))# of tests that wait for servers about half of the time
 ARGS ?=
+CHECKS ?= style imports types# what make test does besides tests
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo pilot test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package audit up release lock clean
+.PHONY: help demo pilot test test-all test-order coverage faults check style types imports format docs bench load vectors vectors.zip package audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,9 +38,12 @@ AGAIN = $(MAKE) --no-print-directory
 # what bash says of a command after the word `time`: its processes' time is that of all of them together
 TOOK = TIMEFORMAT='make $@ took %0R s, and %0U s of processor time with %0S s of the kernel for it.'
 
+# types beside the tests, of which one worker at a time collects at first, and all wait for servers later
 test:  ## checks and tests, in minutes
-	@$(TOOK); time { $(AGAIN) check && $(BIN)/python --version && \
-		$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS); }
+	@$(TOOK); time { $(AGAIN) $(VENV)/test.installed $(filter-out types,$(CHECKS)) && $(BIN)/python --version && { \
+		failed=; $(AGAIN) $(VENV)/test.installed $(filter types,$(CHECKS)) >$(VENV)/types.log 2>&1 & \
+		$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS) || failed=1; \
+		wait $$! || failed=1; cat $(VENV)/types.log; test -z "$$failed"; }; }
 
 test-all: $(VENV)/all.installed  ## what make test leaves out: crash trials, browsers, coverage of intervals, a bare machine
 	@$(TOOK); time $(BIN)/pytest -n $(MORE_JOBS) --dist worksteal -m slow $(ARGS)
@@ -48,10 +52,14 @@ test-all: $(VENV)/all.installed  ## what make test leaves out: crash trials, bro
 ORDERS = "-p no:xdist --twice" \
 	"-n 1 --order $$RANDOM" "-n 2 --order $$RANDOM" "-n 4 --order $$RANDOM" "-n 8 --order reverse"
 
-test-order: $(VENV)/test.installed  ## the tests of make test in other orders, in an hour
+test-order: $(VENV)/test.installed  ## the tests of make test in other orders and with more examples, in an hour
 	@failed=; for how in $(ORDERS); do echo "pytest $$how"; \
-		$(BIN)/pytest --quiet -m "not slow" $$how $(ARGS) || failed+=" [$$how]"; done; \
+		$(BIN)/pytest --quiet -m "not slow" --hypothesis-profile thorough $$how $(ARGS) || failed+=" [$$how]"; done; \
 	test -z "$$failed" || { echo "Failed:$$failed"; exit 1; }
+
+# tracing each line takes half as long again as the tests
+coverage: $(VENV)/all.installed  ## what make test reaches of the code, which is no less than it was
+	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered $(ARGS)
 
 faults: $(VENV)/all.installed  ## plant a fault in each line that keeps a promise, in half an hour (ARGS="WORDS OF A PROMISE")
 	@$(BIN)/python -m scripts.plant_faults $(ARGS)
@@ -89,7 +97,7 @@ vectors: $(VENV)/test.installed  ## write the test vectors anew
 
 vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in build/
 	@mkdir -p build
-	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-2.zip
+	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-3.zip
 
 package: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its component anew)
 	@$(BIN)/python -m scripts.holder_package build $(ARGS)

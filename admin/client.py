@@ -20,17 +20,16 @@ from functools import cached_property
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
-from urllib.parse import quote
+from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from privet.http_client.address import DIRECT
+from privet.http_client.address import DIRECT, MOVED, check_transport, moved
 from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
-from privet.protocol.calls import AUDIT, KEY, METHODS, RELAY, TASKS, TOKENS
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidRequest,
-    ModelNotFound,
     NotAuthorized,
     PrivetError,
     TaskNotFound,
@@ -38,13 +37,25 @@ from privet.protocol.errors import (
 )
 from privet.protocol.wire import first_fault
 
-from .results import AuditLogEntry, CuratorKey, IssuedToken, Methods, NamedRelay, Scope, Token
+from .calls import ApiCall
+from .results import (
+    AuditLogEntry,
+    CuratorKey,
+    Invitations,
+    IssuedToken,
+    Methods,
+    NamedRelay,
+    Revoked,
+    Scope,
+    Token,
+)
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
 
+GIVEN = "as url=, in a shell by --url or PRIVET_URL"
 DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT = (10.0, 600.0, 600.0, 600.0)
 """Seconds to connect, to read, to write and to wait for a free connection."""
@@ -53,6 +64,8 @@ ROWS_PER_CALL = 20_000
 ARROW = "__arrow_c_stream__"
 """The method of tables that export Arrow columns, such as pyarrow's and polars'."""
 REVOKED_PER_CALL = 1_000
+OF_REQUEST = {"json", "params", "files"}
+"""Parts of a request, as httpx names them."""
 
 R = TypeVar("R")
 Document = dict[str, Any]
@@ -90,7 +103,8 @@ class PredictionColumns(TypedDict):
 class CuratorClient:
     """The calls of the curator at ``url``; ``token`` is needed for an admin's calls.
 
-    A call waits for its answer as long as ``timeout`` says.
+    A call waits for its answer as long as ``timeout`` says. Raises ``UnsafeAddress`` for plain http
+    to another machine, unless ``insecure_http`` is set: the token and all answers could be read.
     """
 
     def __init__(
@@ -98,18 +112,22 @@ class CuratorClient:
         url: str = DEFAULT_URL,
         token: str | None = None,
         timeout: float | tuple[float, float, float, float] = TIMEOUT,
+        *,
+        insecure_http: bool = False,
     ) -> None:
         self.url = url.rstrip("/")
         if "://" not in url:
             raise InvalidRequest(
                 f"The address {url!r} has no scheme: put http:// or https:// in front of it."
             )
+        scheme, _, rest = self.url.partition("://")
+        check_transport(scheme.lower(), _host(rest), insecure_http=insecure_http)
         self._timeout = timeout
         self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}
 
     def create(
         self,
-        public: str | Path | bytes | Any,
+        public: str | Path | bytes | Any = None,
         *,
         public_model: str | Path | bytes | None = None,
         register: str | Path | bytes | Any = None,
@@ -117,36 +135,35 @@ class CuratorClient:
     ) -> Document:
         """Grow a task on public records and publish it, open unless ``draft=True``.
 
-        ``public`` is a CSV or Parquet file, its bytes, or a pandas, polars or Arrow table;
+        ``public`` is a CSV, Parquet or Excel file, its bytes, or a pandas, polars or Arrow table;
+        without it the task asks for the label alone, and needs ``classes`` or ``label_range``.
         ``settings`` are those of docs/api.md, of which ``label`` and ``epsilon`` have no default.
         ``public_model`` is an ONNX file over the encoded columns. ``register``, in a form of
         ``public``, are the people asked, without labels. The same data and settings give
         the same task again.
         """
         name = Path(public).stem if isinstance(public, str | Path) else "task"
-        files = {"public": _content(public)}
-        if public_model is not None:
-            files["public_model"] = _content(public_model)
-        if register is not None:
-            files["register"] = _content(register)
-        form = {"settings": json.dumps({"name": name, **settings})}
-        return self._json("POST", TASKS, files=files, data=form)
+        given = {"public": public, "public_model": public_model, "register": register}
+        files = {part: _content(data) for part, data in given.items() if data is not None}
+        settings = {"name": name, **settings}
+        parts = {"settings": (None, json.dumps(settings)), **files}
+        return self._ask(Document, ApiCall.CREATE_TASK, files=parts)
 
     def tasks(self) -> list[Document]:
-        """One summary per task, oldest first."""
-        return self.get(TASKS)  # type: ignore[no-any-return]
+        """List all tasks, oldest first."""
+        return self._ask(list[Document], ApiCall.LIST_TASKS)
 
     def task(self, task: TaskName) -> Document:
         """A task in full; ``Task.model_validate(document["task"])`` is what holders answer."""
-        return self._json("GET", self._path(task))
+        return self._ask(Document, ApiCall.READ_TASK, task)
 
     def status(self, task: TaskName) -> Document:
         """The collection's status: counts, refusals by reason, checksum."""
-        return self._json("GET", f"{self._path(task)}/status")
+        return self._ask(Document, ApiCall.READ_STATUS, task)
 
     def waves(self, task: TaskName) -> Document:
-        """The waves of a panel: their states, each class over time, changes beyond chance."""
-        return self._json("GET", f"{self._path(task)}/waves")
+        """Show how the waves stand, each class over time, and what changed beyond chance."""
+        return self._ask(Document, ApiCall.READ_WAVES, task)
 
     def fit_waves(self, task: TaskName) -> Iterator[Document]:
         """Fit a model of each wave of a panel that has none of all its reports, in turn.
@@ -155,49 +172,49 @@ class CuratorClient:
         Raises ``InvalidRequest`` without any report.
         """
         waves = self.waves(task)["waves"]
-        if not any(each["reports"] for each in waves):
+        answered = [each for each in waves if each["reports"]]
+        if not answered:
             raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
+        if not any(each["to_fit"] or each["models"] for each in answered):
+            raise InvalidRequest("The panel asks one thing, of which there is no model to fit.")
         for each in waves:
             if each["to_fit"]:
                 yield {"wave": each["wave"], **self.fit(each["id"])}
 
     def export_waves(self, task: TaskName, *, format: str = "json") -> bytes:  # noqa: A002
         """The same as a ``json`` or ``csv`` file."""
-        path = f"{self._path(task)}/waves/export"
-        return self.call("GET", path, params={"format": format}).content
+        return self.answer(ApiCall.EXPORT_WAVES, task, params={"format": format}).content
 
     def open(self, task: TaskName) -> Document:
         """Take reports, for the first time or again."""
-        return self._json("POST", f"{self._path(task)}/open")
+        return self._ask(Document, ApiCall.OPEN_TASK, task)
 
     def close(self, task: TaskName) -> Document:
         """Take no more reports; fitting and predicting go on."""
-        return self._json("POST", f"{self._path(task)}/close")
+        return self._ask(Document, ApiCall.CLOSE_TASK, task)
 
     def invite(self, task: TaskName, count: int, days: float | None = None) -> list[str]:
         """New single-use invitations for ``days``, to a task that was created as ``invited``."""
         body = {"count": count, "days": days}
-        document = self._json("POST", f"{self._path(task)}/invitations", json=body)
-        return list(document["invitations"])
+        return self._ask(Invitations, ApiCall.INVITE, task, json=body).invitations
 
     def invitations(self, task: TaskName) -> Document:
-        """Numbers of invitations issued, used, revoked and expired."""
-        return self._json("GET", f"{self._path(task)}/invitations")
+        """Show how many invitations were issued, used, revoked, and not used in time."""
+        return self._ask(Document, ApiCall.COUNT_INVITATIONS, task)
 
     def revoke_invitations(self, task: TaskName, invitations: Sequence[str] | None = None) -> int:
         """Revoke the unused ones of these invitations, or of all; return how many they were."""
-        path = f"{self._path(task)}/invitations/revoke"
-        if invitations is None:
-            return int(self._json("POST", path, json={})["revoked"])
-        parts = [
-            list(invitations[start : start + REVOKED_PER_CALL])
-            for start in range(0, len(invitations), REVOKED_PER_CALL)
-        ]
-        return sum(self._json("POST", path, json={"invitations": p})["revoked"] for p in parts)
+        bodies: list[Document] = [{}]
+        if invitations is not None:
+            starts = range(0, len(invitations), REVOKED_PER_CALL)
+            parts = [list(invitations[start : start + REVOKED_PER_CALL]) for start in starts]
+            bodies = [{"invitations": part} for part in parts]
+        task_id, call = self.task_id(task), ApiCall.REVOKE_INVITATIONS
+        return sum(self._ask(Revoked, call, task_id, json=body).revoked for body in bodies)
 
     def remove(self, task: TaskName) -> None:
         """Delete a task with its public data, sums and models, permanently."""
-        self.call("DELETE", self._path(task))
+        self.answer(ApiCall.DELETE_TASK, task)
 
     def fit(
         self,
@@ -212,41 +229,45 @@ class CuratorClient:
         The first one serves, and others with ``promote``.
         """
         body = {"estimator": estimator, "parameters": parameters, "promote": promote}
-        return self._json("POST", f"{self._path(task)}/models", json=body)
+        return self._ask(Document, ApiCall.FIT, task, json=body)
 
     def models(self, task: TaskName) -> list[Document]:
-        """The fitted models, oldest first."""
-        return self.get(f"{self._path(task)}/models")  # type: ignore[no-any-return]
+        """List the models of a task."""
+        return self._ask(list[Document], ApiCall.LIST_MODELS, task)
 
     def model_number(self, task: TaskName) -> int:
-        """The number of the model that serves; raises ``ModelNotFound`` if there is none."""
+        """The number of the model that serves.
+
+        Raises ``ModelNotFound`` if there is none yet, and ``InvalidRequest`` for a task without
+        features, of which there is no model.
+        """
         models = self.models(task)
-        if not models:
-            raise ModelNotFound("The task has no model yet: fit one with 'privet fit'.")
+        models = models or [self._ask(Document, ApiCall.READ_MODEL, task, number=1)]  # says why not
         serving = [model for model in models if "serving" in model["aliases"]]
         return int((serving or models)[-1]["number"])
 
     def promote(self, task: TaskName, number: int, alias: str = "serving") -> Document:
         """Let a model predict where none is named, or stand under another ``alias``."""
-        path = f"{self._path(task)}/aliases/{quote(alias, safe='')}"
-        return self._json("PUT", path, json={"number": number})
+        body = {"number": number}
+        return self._ask(Document, ApiCall.PROMOTE_MODEL, task, json=body, alias=alias)
 
     def compare(self, task: TaskName, one: int, other: int) -> Document:
         """The differences between two models' predictions for the public records."""
-        return self._json("GET", f"{self._path(task)}/models/{one}/compare/{other}")
+        return self._ask(Document, ApiCall.COMPARE_MODELS, task, number=one, other=other)
 
     def predict(
         self, task: TaskName, records: Records, *, model: int | None = None
     ) -> PredictionColumns:
         """Predictions of a model, by default the one that serves; labels in records are ignored."""
-        path, columns = f"{self._path(task)}/predict", _columns(records)
+        task_id, columns = self.task_id(task), _columns(records)
         rows = max((len(values) for values in columns.values()), default=0)
         answers: list[PredictionColumns] = []
         start, at_a_time = 0, ROWS_PER_CALL
         while start < rows or not answers:
             part = {name: values[start : start + at_a_time] for name, values in columns.items()}
+            body = {"model": model, "columns": part}
             try:
-                answer = self._json("POST", path, json={"model": model, "columns": part})
+                answer = self._ask(Document, ApiCall.PREDICT, task_id, json=body)
             except TooLarge:  # above the curator's limits, which may be lower than the default
                 if at_a_time == 1:
                     raise
@@ -258,20 +279,24 @@ class CuratorClient:
 
     def export(self, task: TaskName, *, model: int | None = None, format: str = "json") -> bytes:  # noqa: A002
         """A model as a ``json`` or ``onnx`` file that other programs can predict with."""
-        path = f"{self._model_path(task, model)}/export"
-        return self.call("GET", path, params={"format": format}).content
+        number = self.model_number(task) if model is None else model
+        return self.answer(ApiCall.EXPORT, task, params={"format": format}, number=number).content
 
     def insight(self, task: TaskName, *, model: int | None = None) -> Document:
-        """The differences between holders and public data, for a model or the one that serves."""
-        return self._json("GET", f"{self._model_path(task, model)}/insight")
+        """The differences between holders and public data, for a model or the one that serves; of
+        a task without features, which has no model, the figures of the holders."""
+        if model is None:
+            return self._ask(Document, ApiCall.READ_FIGURES, task)
+        return self._ask(Document, ApiCall.READ_INSIGHT, task, number=model)
 
     def card(self, task: TaskName, *, model: int | None = None) -> str:
         """A model's card in Markdown: what it was made from, and how far to trust it."""
-        return self.call("GET", f"{self._model_path(task, model)}/card").text
+        number = self.model_number(task) if model is None else model
+        return self.answer(ApiCall.READ_CARD, task, number=number).text
 
     def tokens(self) -> list[Token]:
         """List all tokens, never themselves: scope, where from, end, last use."""
-        return self._ask(list[Token], "GET", TOKENS)
+        return self._ask(list[Token], ApiCall.LIST_TOKENS)
 
     def issue_token(
         self,
@@ -285,11 +310,13 @@ class CuratorClient:
     ) -> IssuedToken:
         """Make a token; an earlier one of that name ends, at once by default: this rotates it."""
         body = {"scope": scope, "days": days, "overlap_hours": overlap_hours}
-        return self._ask(IssuedToken, "PUT", _token(name), json=body, params={"last": last})
+        return self._ask(
+            IssuedToken, ApiCall.ISSUE_TOKEN, json=body, params={"last": last}, name=name
+        )
 
     def revoke_token(self, name: TokenName, last: Last = False) -> None:
         """End a token at once."""
-        self.call("DELETE", _token(name), params={"last": last})
+        self.answer(ApiCall.REVOKE_TOKEN, params={"last": last}, name=name)
 
     def audit(
         self,
@@ -299,27 +326,27 @@ class CuratorClient:
         """Show who created, deleted, invited, fitted, promoted and issued what, the latest
         first."""
         asked = {"limit": limit} | ({} if before is None else {"before": before})
-        return self._ask(list[AuditLogEntry], "GET", AUDIT, params=asked)
+        return self._ask(list[AuditLogEntry], ApiCall.READ_AUDIT, params=asked)
 
     def key(self) -> CuratorKey:
         """Show the key that a curator signs with, for holders to pin."""
-        return self._ask(CuratorKey, "GET", KEY)
+        return self._ask(CuratorKey, ApiCall.READ_KEY)
 
     def methods(self) -> Methods:
         """Names for the settings of a task, for a fit and for an export, and the limits."""
-        return self._ask(Methods, "GET", METHODS)
+        return self._ask(Methods, ApiCall.READ_METHODS)
 
     def relay(self) -> NamedRelay:
         """The relay that was named, and why nobody can answer there, if so."""
-        return self._ask(NamedRelay, "GET", RELAY)
+        return self._ask(NamedRelay, ApiCall.READ_RELAY)
 
     def name_relay(self, address: str) -> NamedRelay:
         """Say at which relay people answer all tasks of this curator; none for ""."""
-        return self._ask(NamedRelay, "PUT", RELAY, json={"address": address})
+        return self._ask(NamedRelay, ApiCall.NAME_RELAY, json={"address": address})
 
     def task_url(self, task: TaskName) -> str:
         """The address that holders answer."""
-        return f"{self.url}{self._path(task)}"
+        return f"{self.url}{ApiCall.READ_TASK.at(task_id=self.task_id(task))}"
 
     def task_id(self, task: TaskName) -> str:
         """The id of a task; raises ``TaskNotFound``, or ``InvalidRequest`` if several are meant.
@@ -334,19 +361,15 @@ class CuratorClient:
         matches = [t["id"] for t in tasks if named and t["id"].startswith(named)]
         matches = matches or [t["id"] for t in tasks if t["name"] == named and t["wave"] is None]
         if not matches:
-            raise TaskNotFound(f"No task has the id or name {named!r}: see 'privet task list'.")
+            raise TaskNotFound(
+                f"No task has the id or name {named!r}: see CuratorClient.tasks(), in a shell "
+                "'privet task list'."
+            )
         if len(matches) > 1:
             raise InvalidRequest(
                 f"{named!r} could be {', '.join(i[:16] for i in matches)}: give more of the id."
             )
         return str(matches[0])
-
-    def get(self, path: str, **parameters: Any) -> Any:
-        return self.call("GET", path, params=parameters or None).json()
-
-    def post(self, path: str, body: Any = None) -> Any:
-        """The JSON answer to a POST."""
-        return self.call("POST", path, json={} if body is None else body).json()
 
     def call(self, method: str, path: str, **request: Any) -> "httpx.Response":
         """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
@@ -361,33 +384,29 @@ class CuratorClient:
             reason = str(error) or type(error).__name__
             raise CuratorUnreachable(
                 f"No curator answers at {self.url} ({reason}): start one with 'privet serve', "
-                "or give its address with --url or PRIVET_URL."
+                f"or give its address, {GIVEN}."
             ) from None
         if response.is_success:
             return response
         raise _problem_in(response)
 
-    def _ask(self, kind: type[R], method: str, path: str, **request: Any) -> R:
-        """The answer as a result; raises ``UnexpectedResponse`` for one that is none of it."""
-        response = self.call(method, path, **request)
+    def answer(self, call: ApiCall, task: TaskName | None = None, **given: Any) -> "httpx.Response":
+        """The answer to a call; ``given`` has ``OF_REQUEST``, and what else its path names."""
+        request = {part: given.pop(part) for part in OF_REQUEST & given.keys()}
+        if task is not None:
+            given["task_id"] = self.task_id(task)
+        return self.call(call.method, call.at(**given), **request)
+
+    def _ask(self, kind: type[R], call: ApiCall, task: TaskName | None = None, **more: Any) -> R:
+        """The answer's JSON; raises ``UnexpectedResponse`` for one that is none of this kind."""
+        response = self.answer(call, task, **more)
         try:
             return TypeAdapter(kind).validate_json(response.content)
         except ValidationError as error:
             raise UnexpectedResponse(
                 f"{response.url} answered what this version does not know ({first_fault(error)}): "
-                "check that --url is the address of a Privet curator, and of which version."
+                f"check that the address given, {GIVEN}, is a Privet curator's, and its version."
             ) from None
-
-    def _json(self, method: str, path: str, **request: Any) -> Document:
-        document: Document = self.call(method, path, **request).json()
-        return document
-
-    def _path(self, task: TaskName) -> str:
-        return f"{TASKS}/{self.task_id(task)}"
-
-    def _model_path(self, task: TaskName, model: int | None) -> str:
-        number = self.model_number(task) if model is None else model
-        return f"{self._path(task)}/models/{number}"
 
     @cached_property
     def _tls(self) -> "ssl.SSLContext | bool":
@@ -397,8 +416,12 @@ class CuratorClient:
         return httpx.create_ssl_context() if self.url.startswith("https:") else False
 
 
-def _token(name: str) -> str:
-    return f"{TOKENS}/{quote(name, safe='')}"
+def _host(address: str) -> str:
+    """The host of an address without its scheme, as a client connects to it."""
+    try:
+        return urlsplit(f"//{address}").hostname or ""
+    except ValueError:  # no address of IPv6 in brackets, which no client reaches either
+        return address
 
 
 def _sendable(token: str) -> str:
@@ -413,6 +436,8 @@ def _sendable(token: str) -> str:
 
 
 def _problem_in(response: "httpx.Response") -> PrivetError:
+    if response.status_code in MOVED:
+        return moved(str(response.url), response.headers.get("location", ""))
     try:
         document = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -420,7 +445,7 @@ def _problem_in(response: "httpx.Response") -> PrivetError:
     if not isinstance(document, Mapping) or "detail" not in document:
         return UnexpectedResponse(
             f"{response.url} answered {response.status_code} without saying why: "
-            "check that --url is the address of a Privet curator."
+            f"check that the address given, {GIVEN}, is a Privet curator's."
         )
     error = ERRORS_BY_URI.get(str(document.get("type")), PrivetError)
     return error(str(document["detail"]))
@@ -430,6 +455,8 @@ def _content(data: Any) -> bytes:
     """A file's bytes, bytes as they are, a DataFrame as CSV, or a table of Arrow's as Parquet."""
     if isinstance(data, str | Path):
         return Path(data).read_bytes()
+    if hasattr(data, "collect_schema") and not hasattr(data, ARROW):  # polars', not collected yet
+        data = data.collect()
     if hasattr(data, "to_csv"):
         return str(data.to_csv(index=False)).encode()
     if hasattr(data, ARROW):

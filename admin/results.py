@@ -8,10 +8,12 @@ import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.protocol.lifecycle import Phase, TaskState
+from privet.protocol.results import Comparison, Distribution, RegisterFigure
 from privet.protocol.status import CollectionStatus, RelayDescription
 from privet.protocol.wire import VERSION
 
@@ -32,6 +34,12 @@ class Scope(StrEnum):
     def allows(self, needed: str) -> bool:
         """True if it covers the scope ``needed``."""
         return self in (Scope.ADMIN, needed) or (self, needed) == (Scope.FITTER, Scope.READER)
+
+    @property
+    def or_higher(self) -> str:
+        """The scopes that cover it, such as ``reader, fitter or admin``."""
+        *others, admin = (each for each in reversed(Scope) if each.allows(self))
+        return " or ".join(filter(None, (", ".join(others), admin)))
 
 
 class Result(BaseModel):
@@ -93,6 +101,11 @@ class NamedRelay(Result):
         return not self.fault
 
     @property
+    def shares_origin(self) -> bool:
+        """True if it serves below a path, so that other pages of its host can read records."""
+        return bool(urlsplit(self.address or "").path.strip("/"))
+
+    @property
     def is_local(self) -> bool:
         """True if only the machine it is on can open the address."""
         return ON_THIS_MACHINE.fullmatch(self.address or "") is not None
@@ -124,10 +137,14 @@ class ModelSummary(Result):
 
     task: str = Field(examples=[EXAMPLE_ID])
     number: int = Field(examples=[1])
-    created: datetime
+    created: datetime = Field(description="When it was fitted; without a token to the hour.")
     estimator: str = Field(examples=["weighted"])
     parameters: dict[str, Any] = Field(examples=[{"weight": 1.0}])
-    reports: int = Field(description="Reports it was fitted from.", examples=[4456])
+    reports: int = Field(
+        description="Reports it was fitted from; without a token in steps, see `step`.",
+        examples=[4456],
+    )
+    step: int = Field(default=1, description="As in a task's status.", examples=[1])
     cells: int = Field(examples=[64])
     facts: dict[str, Any] = Field(description="Further results of the estimator.")
     scores: dict[str, IntervalFigure] = Field(
@@ -141,19 +158,34 @@ class ModelSummary(Result):
     )
     ways: list[ReportSource] = Field(
         default_factory=list,
-        description="Sources of the reports: direct, or the relays that sent them.",
+        description="Sources of the reports: direct, or the relays that sent them; for readers.",
     )
     worst_of_one: float | None = Field(
         default=None,
         description="How far one false report moved a value of the model when some ways to choose "
-        "it were tried; another may move it further. Null without reports, and if nothing was "
-        "tried when the model was fitted, by an earlier version.",
+        "it were tried; another may move it further. Null without reports or a token, and if "
+        "nothing was tried when the model was fitted, by an earlier version.",
     )
+
+    @property
+    def may_have_reports(self) -> bool:
+        """True unless it is known to be fitted from none."""
+        return self.reports > 0 or self.step > 1
 
     @property
     def serves(self) -> bool:
         """True if it predicts where no model is named."""
         return SERVING in self.aliases
+
+
+class NewModel(ModelSummary):
+    """A model that was just fitted."""
+
+    same_as: int | None = Field(
+        default=None,
+        description="Number of the first model that has the same answers and settings, so that "
+        "this one predicts the same; null if none has.",
+    )
 
 
 class ModelChange(Result):
@@ -174,22 +206,6 @@ class ModelChange(Result):
         "with 95 % intervals, from the reports so far. For readers only; empty where both do not "
         "have the same cells, or one was fitted by an earlier version."
     )
-
-
-class ComparedFigure(Result):
-    """One figure of the holders with its 95 % interval, and the public records' value.
-
-    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
-    would have been detected with the probability ``POWER``; None if no difference would.
-    """
-
-    name: str
-    reported: float
-    low: float
-    high: float
-    public: float
-    p_value: float
-    seen_from: float | None
 
 
 class DifferingCell(Result):
@@ -216,13 +232,20 @@ class ModelInsight(Result):
     """The differences between the holders and the public data."""
 
     task: str = Field(examples=[EXAMPLE_ID])
-    model: int
+    model: int | None = Field(description="Null for a task without features, which has none.")
     reports: int
+    model_reports: int = Field(description="Reports that the model was fitted from.")
     misfits: IntervalFigure = Field(description="Share of the reports whose record did not fit.")
     public_records: int
     cells: int
-    sentence: str
-    overall: list[ComparedFigure]
+    headline: str = Field(description="What is known of all holders, in one or two sentences.")
+    sentence: str = Field(
+        description="The headline, the groups that differ, and what reports changed."
+    )
+    overall: list[Comparison]
+    distribution: Distribution | None = Field(
+        default=None, description="Of a number that was asked without features, in several bins."
+    )
     differences: list[DifferingCell] = Field(
         description="Cells that differ beyond chance, at a false discovery rate of 5 %."
     )
@@ -237,10 +260,23 @@ class ModelInsight(Result):
         description="Whether intervals and differences hold at every look while reports come in, "
         "or at one that was chosen beforehand."
     )
+    weighted: list[RegisterFigure] = Field(
+        default_factory=list,
+        description="The same figures allowing for who answered: each group of disclosed columns "
+        "counts as its people in the register do. Empty without a register.",
+    )
+    of_register: str = Field(
+        default="", description="The weighted figures in a sentence; empty without any."
+    )
     gathered: str = Field(
         description="Of groups by disclosed columns, in words: where records that did not fit "
         "gather, reports that the register does not account for, and groups with fewer reports "
         "than expected from each; empty if there is nothing to say."
+    )
+    if_false: str = Field(
+        default="",
+        description="The ends of each overall figure if 1 % of the answers were false and chosen "
+        "for effect, in words.",
     )
     impossible: FalseReports | None = Field(
         description="Absent where honest people may have sent all reports. Where they cannot, "
@@ -456,7 +492,9 @@ class RelayReports(Result):
         description="Reports that wait there; up to 20 too many while more may come.",
         examples=[40],
     )
-    least: int = Field(description="Reports that it waits for.", examples=[100])
+    least: int | None = Field(
+        description="Reports that it waits for; null where all wait until the end.", examples=[100]
+    )
     lost: dict[str, int] = Field(
         description="Reports that it lost, by reason.", examples=[{"too-few": 7}]
     )
@@ -479,6 +517,11 @@ class TaskStatus(CollectionStatus):
         examples=[1],
     )
     models: int = Field(description="Models fitted so far.")
+    serving: int | None = Field(
+        default=None,
+        description="Number of the model that predicts where none is named; null without one, and "
+        "for whoever sees no models.",
+    )
     answers: list[int] | None = Field(
         default=None,
         description="Answers counted, per question; this and the following fields need a token.",

@@ -26,7 +26,6 @@ from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.relaying import relaying
 from bench.report import PAGE, RESULTS, document, judged, measured_now, merged, read, write
-from bench.scaling import scaling
 from bench.simulating import simulating
 from bench.waiting import waiting
 from bench.worst_tasks import holding
@@ -43,7 +42,6 @@ SECTIONS: dict[str, Section] = {
     "simulating": simulating,
     "intake": intake,
     "relaying": relaying,
-    "scaling": scaling,
     "collecting": collecting,
     "rest_predict": answering,
     "pages": showing,

@@ -3,16 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
-
 from bench.figures import Effort, Figure, seconds
 from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.figures.false_reports import worst_found
-from privet.learning.methods import Fitting, fit
-from privet.learning.simulation import simulate_question
+from privet.learning.methods import fit
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
@@ -39,7 +35,7 @@ def accumulating(effort: Effort) -> Iterator[Figure]:
 
 
 def fitting(effort: Effort) -> Iterator[Figure]:
-    """Aggregation of a million reports, of records, and of sums to a model."""
+    """Aggregation of a million reports to a model."""
     holders, cells = FIT[effort]
     partition, public = full_tree(cells), records(1_000, 8)
     randomizer = mechanism(cells)
@@ -47,20 +43,6 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     [elapsed] = seconds(partial(from_reports, partition, randomizer, public, payloads))
     case = f"reports={holders},cells={cells}"
     yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
-    private = records(holders, 8, seed=1)
-    [elapsed] = seconds(partial(from_records, partition, public, private))
-    case = f"records={holders},cells={cells}"
-    yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
-    counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
-    for estimator in ("weighted", "drift"):
-        model = fit(estimator, LABEL, public, [counts])  # the public model is cached from here on
-        [elapsed] = seconds(partial(fit, estimator, LABEL, public, [counts]))
-        case = f"sums,cells={cells},{estimator}"
-        yield Figure("fitting", case, "time", elapsed, "s")
-        estimate = Fitting.of(estimator, LABEL, public).estimate
-        half = holders // 2  # as many as came in a relay's batches
-        [searched] = seconds(partial(worst_found, model, [counts], estimate, half))
-        yield Figure("fitting", case, "worst_found_over_fit", searched / elapsed, "x")
 
 
 def from_reports(
@@ -71,17 +53,6 @@ def from_reports(
         msg = "a report of the benchmark is not valid"
         raise RuntimeError(msg)
     counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), len(payloads))
-    return fit("weighted", LABEL, public, [counts])
-
-
-def from_records(partition: Partition, public: PublicData, private: PublicData) -> Model:
-    """Let every record's holder answer, exactly in distribution, and fit."""
-    randomizer, rng = mechanism(partition.cells), np.random.default_rng(0)
-    everybody = np.ones(len(private), dtype=np.int64)
-    sums = simulate_question(
-        partition, randomizer, label=LABEL, X=private.X, y=private.y, copies=everybody, rng=rng
-    )
-    counts = QuestionCounts(partition, randomizer, sums, len(private))
     return fit("weighted", LABEL, public, [counts])
 
 

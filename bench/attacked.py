@@ -32,6 +32,19 @@ ATTACKS: dict[str, tuple[tuple[str, ...], bytes]] = {
         f"pipelined {path}": (("127.0.0.2",), PIPELINED * (HEAD % path.encode() + b"\r\n"))
         for path in ("/openapi.json", "/", "/v1/tasks")
     },
+    "HEAD": (("127.0.0.2",), PIPELINED * (HEAD.replace(b"GET", b"HEAD") % b"/" + b"\r\n")),
+    **{
+        name: (("127.0.0.2",), PIPELINED * (HEAD % b"/openapi.json" + lines + b"\r\n\r\n"))
+        for name, lines in (
+            ("tags", b"If-None-Match: " + 6_000 * b'"a",'),
+            ("languages", b"Accept-Language: " + 12_000 * b"a,"),
+            ("cookies", b"Cookie: " + 6_000 * b"a=b;"),
+        )
+    },
+    "long queries": (
+        ("127.0.0.2",),
+        PIPELINED * (HEAD % (b"/v1/tasks?" + 12_000 * b"a&") + b"\r\n"),
+    ),
     "more than may be pipelined": (("127.0.0.2",), 20 * (HEAD % b"/" + b"\r\n")),
     "heads without end": (("127.0.0.2",), HEAD % b"/"),
     "bodies without end": (("127.0.0.2",), POST),

@@ -1,14 +1,13 @@
-"""Relays before a curator: taking reports in, sending them on, and both at once.
+"""A relay before a curator: taking reports in, and sending them on.
 
 A relay that forwards nothing yet, the curator and an empty FastAPI route take the same single POSTs
-in turn. Then a relay that takes nothing forwards what is in the first one's spool. At last one
-relay, and with full effort four, take and forward until the curator has counted every report.
+in turn. Then a relay that takes nothing forwards what is in the first one's spool.
 """
 
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
@@ -32,24 +31,21 @@ from scripts.servers import RunningRelay, running_relay
 
 ROUNDS = {Effort.QUICK: 1, Effort.FULL: 5}
 SINGLES = {Effort.QUICK: 200, Effort.FULL: 20_000}
-RELAYS = {Effort.QUICK: (1,), Effort.FULL: (1, 4)}
-NEVER, SOON, OFTEN = 3600.0, 3.0, 0.2
-"""Seconds between the rounds of a relay that only takes reports, of one that begins to forward when
-its processor time has been read, and of one that does both."""
+NEVER, SOON = 3600.0, 3.0
+"""Seconds between the rounds of a relay that only takes reports, and of one that begins to forward
+when its processor time has been read."""
 LOOK_SECONDS, REST_SECONDS, CLOCK = 0.05, 1.0, 0.02
 """Between two looks; without work; about the resolution of processor time."""
 MOST_SECONDS = 600.0
 
 
 def relaying(effort: Effort) -> Iterator[Figure]:
-    """Processor time of relays, beside a curator's and an empty route's; rates until all counts."""
-    for measure in (taking, passing_on):
-        with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
-            yield from measure(Path(folder), effort)
+    """Processor time of a relay, beside a curator's and an empty route's."""
+    with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
+        yield from _measured(Path(folder), effort)
 
 
-def taking(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """A relay, a curator and the empty route alternate; then the relay's spool is forwarded."""
+def _measured(folder: Path, effort: Effort) -> Iterator[Figure]:
     database, count = f"sqlite:///{folder}/taken.db", SINGLES[effort]
     task = open_task(database)
     work: dict[str, list[float]] = {"empty route": [], "curator": [], "relay": []}
@@ -73,34 +69,6 @@ def taking(folder: Path, effort: Effort) -> Iterator[Figure]:
             _wait_until_settled(relay.process.pid)
             spent = (_used(relay.process.pid) - before) / held * 1e6
         yield _figure("forwarding", "processor", spent, "us/report")
-
-
-def passing_on(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """Relays before one curator, from the first report until all are counted."""
-    count = SINGLES[effort] * ROUNDS[effort]
-    for relays in RELAYS[effort]:
-        database = f"sqlite:///{folder}/{relays}.db"
-        task = open_task(database)
-        with ExitStack() as stack:
-            port, _ = stack.enter_context(curator_server(folder / f"c{relays}", database))
-            address = f"http://127.0.0.1:{port}"
-            running = [
-                stack.enter_context(
-                    running_relay(folder / f"{relays}-{own}", address, TOKEN, least=1, every=OFTEN)
-                )
-                for own in range(relays)
-            ]
-            requests = single_posts(task, count)
-            before = sum(_used(each.process.pid) for each in running)
-            started = time.perf_counter()
-            run_load([_server(each)[0] for each in running], requests, 4 * CONNECTIONS)
-            _wait_for(database, task, count)
-            seconds = time.perf_counter() - started
-            used = sum(_used(each.process.pid) for each in running) - before
-        case = f"relays={relays},reports={count}"
-        yield _figure(case, "until_counted", seconds, "s")
-        yield _figure(case, "rate", count / seconds, "reports/s")
-        yield _figure(case, "processor", used / count * 1e6, "us/report")
 
 
 def _figure(case: str, what: str, value: float, unit: str) -> Figure:

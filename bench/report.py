@@ -69,6 +69,7 @@ MARKS = (
     Mark("worst_tasks", "all_at_once", "memory", 64.0, "takes a device less than 64 MiB"),
     Mark("attacked", "", "longest", 1.0, "answers others within a second"),
     Mark("pages", "first_page,tasks=1000", "time", 0.1, "shows a thousand tasks"),
+    Mark("pages", "precision,people=10000000", "time", 0.2, "says the precision as one types"),
 )
 
 
@@ -86,9 +87,7 @@ def judged(figures: Sequence[Figure]) -> Iterator[str]:
 
 def measured_now(figures: Sequence[Figure], load_average: float) -> list[Measured]:
     """The figures of this run, with the load average before it."""
-    sections = {figure.section for figure in figures}
-    used = ["numpy", "scikit-learn", *(["opendp"] if "privatizing" in sections else [])]
-    versions = ", ".join(f"{name} {version(name)}" for name in used)
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn"))
     day_and_machine = measured_on().removeprefix("Measured ")
     python = platform.python_version()
     here = f"{day_and_machine}, python {python}, {versions}; load average {load_average:.1f}"

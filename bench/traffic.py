@@ -3,7 +3,6 @@
 import asyncio
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -25,7 +24,7 @@ from privet.protocol.task import Task
 from scripts.crash_test import unique_task
 from scripts.load.sender import Outcomes, QueuedPost, Sender
 from scripts.load.traffic import Address, requests
-from scripts.servers import free_port, running_curator
+from scripts.servers import free_port, running_curator, wait_for_port
 
 CONNECTIONS = 64
 CATEGORIES = 512
@@ -43,7 +42,7 @@ def empty_server() -> Iterator[Server]:
     quiet = ["--log-level", "warning", "--no-access-log"]
     process = subprocess.Popen([sys.executable, "-m", "uvicorn", *application, *quiet])
     try:
-        _wait(port, process)
+        wait_for_port(port, process)
         yield port, process.pid
     finally:
         process.terminate()
@@ -120,15 +119,3 @@ def check_counted(database: str, task: Task, sent: int) -> None:
     if counted != sent:
         msg = f"of {sent} reports of the benchmark {counted} were counted"
         raise RuntimeError(msg)
-
-
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    while process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(0.02)
-        else:
-            return
-    msg = "the server did not start"
-    raise RuntimeError(msg)

@@ -123,15 +123,16 @@ def _field(asked: Described, more: str = "") -> str:
 
 def _question(task: Task, index: int) -> str:
     mechanism, question = task.mechanisms[index], task.questions[index]
-    cells = f"which of {mechanism.cells} published cells the record lies in"
+    what = f"which of {mechanism.cells} published cells the record lies in{_answer(question)}"
+    group = ""
     if task.strata is not None:
-        cells = (
-            f"which of {len(task.strata)} groups the record lies in, and perturbed "
-            f"which of the at most {task.strata.most_hidden} cells in there"
-        )
-    what = f"{cells}{_answer(question)}"
-    if mechanism.cells == 1 and question.asks == "label":
-        what = "your answer alone"
+        group = f"which of {len(task.strata)} groups the record lies in, and perturbed "
+        hidden = f"which of the at most {task.strata.most_hidden} cells in there"
+        what = f"{group}{hidden}{_answer(question)}"
+    if task.asks_label_alone(index):
+        what = f"{group}your answer alone"
+    if question.levels != 2:
+        what += f", rounded at random to one of {question.levels} numbers"
     return (
         f"{what}, "
         f"perturbed by {question.mechanism} at epsilon {question.epsilon:g} into "
@@ -204,9 +205,16 @@ def _together(task: Task) -> str:
     """A sentence on how many messages a relay passes on together; empty if nothing is said."""
     if task.smallest_batch is None:
         return ""
-    if task.smallest_batch == 1:
+    fewest = task.fewest_together
+    if fewest == 1:
         return " A relay may pass it on by itself, with no others."
-    others = f"{task.smallest_batch - 1} other{'s' * (task.smallest_batch > 2)}"
+    if task.smallest_batch == "all":
+        return (
+            " A relay keeps it until the collection has ended, so the result comes only then. It "
+            f"passes it on together with all others, at least {fewest - 1}, or not at all: then it "
+            "is lost, and what it costs is spent."
+        )
+    others = f"{fewest - 1} other{'s' * (fewest > 2)}"
     return (
         f" A relay passes it on together with at least {others}, or not at all: then it is lost, "
         "and what it costs is spent."

@@ -21,10 +21,12 @@ from privet.http_client.report_client import Offer, ReportClient
 from privet.protocol.errors import (
     InvalidRequest,
     PrivetError,
+    QuotaReached,
     ReportNotFound,
     TaskNotFound,
+    TaskNotOpen,
 )
-from privet.protocol.lifecycle import ReportState, report_state_after
+from privet.protocol.lifecycle import Phase, ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import ReportStatus
@@ -34,6 +36,7 @@ from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
 from .clocks import check_clocks, check_dates
+from .codes import Part, read_code, write_code
 from .departure import Departure
 from .disclosures import splits_of
 from .errors import TaskRefused
@@ -185,7 +188,9 @@ class Holder:
         reported as that, in a report like any other, and why it does not is the answer's
         ``misfit``. Only a name that the task does not ask for is ``InvalidRecord``. If this subject
         has answered before, ``record`` is not looked at: nothing is done if that answer was
-        counted, the relay that holds it is asked, or the stored bytes are sent again. A stored
+        counted, the relay that holds it is asked, or the stored bytes are sent again. Else the
+        collection's status is asked for first: ``QuotaReached`` or ``TaskNotOpen`` if it takes no
+        answers, before anything is drawn. A stored
         invitation goes to the address that it was given for, and to no other. Raises what ``check``
         raises, ``LedgerFailed``, and what ``ReportClient`` raises: after those last ones the answer
         is kept, and ``answer`` or ``resend`` tries again.
@@ -208,6 +213,7 @@ class Holder:
                 record = replace(record, task=offer.task)
         if answer is None:
             check_invited(offer.task, invitation)
+            check_phase(await self.http.phase(address))
             checked = self._checked(offer.task, offer.clock_ahead, account)
             await self._join(offer.task)
             opened = checked.open(record)
@@ -322,6 +328,57 @@ class Holder:
         if self.wait:
             await departure.wait()
 
+    async def code(self, task_url: str) -> str:
+        """A secret that restores this subject's part in a panel, here or elsewhere: the wave that
+        was drawn, and which ones were answered. It has nothing of the answers.
+
+        Raises ``InvalidRequest`` if the subject has no part in a panel at this address.
+        """
+        task = (await self.offer(task_url)).task
+        account = await self._ask(self.ledger.account, self.subject)
+        member = next((each for each in account.members if each.panel == task.panel_id), None)
+        if task.panel is None or member is None:
+            raise InvalidRequest(f"{self.subject!r} has no part in a panel at this address.")
+        tasks = {answer.task for answer in account.answers}
+        answered = tuple(n for n, wave in enumerate(task.waves) if wave.id in tasks)
+        return write_code(member.panel, Part(member.wave, member.first_of(task), answered))
+
+    async def restore(self, task_url: str, code: str) -> Membership:
+        """Take up the part in a panel that a code is of, and return it; what is known already
+        stays, and nothing is drawn or sent.
+
+        ``code`` may stand in other text, as in the file that the answer page saves. Raises
+        ``InvalidRequest`` if it is damaged or of another panel.
+        """
+        offer = await self.offer(task_url)
+        task, now, panel = offer.task, self.clock(), offer.task.panel_id
+        if task.panel is None or panel is None:
+            raise InvalidRequest("The task is not asked in waves, so it has no code.")
+        part = read_code(code, panel, task.panel)
+        waves = task.panel.waves
+        count = 1 if part.wave is not None else len(waves) - part.first
+        closes = waves[-1 if part.wave is None else part.wave][1]
+        member = Membership(self.subject, panel, part.wave, count * task.epsilon, closes)
+        answers = [self._restored(self._of_wave(offer, task.waves[n]), now) for n in part.answered]
+        await self._ask(self.ledger.restore, member, answers)
+        return member
+
+    def _restored(self, offer: Offer, now: float) -> StoredAnswer:
+        """The answer to a wave of which nothing is known but that there was one."""
+        wave = offer.task
+        return StoredAnswer(
+            subject=self.subject,
+            task=wave.id,
+            url=offer.url,
+            epsilon=wave.epsilon,
+            panel=wave.panel_id or "",
+            splits=splits_of(wave),
+            report_id="",
+            report=b"",
+            drawn=min(float(wave.closes or 0), now),
+            state=ReportState.COUNTED,
+        )
+
     async def resend(self) -> list[StoredAnswer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
 
@@ -331,7 +388,7 @@ class Holder:
         """
         outcomes = []
         for answer in await self._ask(self.ledger.answers, self.subject):
-            if answer.counted and not await self._is_missed(answer):
+            if answer.counted and (answer.restored or not await self._is_missed(answer)):
                 continue
             try:
                 address = self.http.address(answer.url)
@@ -382,7 +439,7 @@ class Holder:
         parse_key(curator_key)
         verified = {}
         for kept in await self._ask(self.ledger.answers, self.subject):
-            if kept.counted and kept.report:
+            if kept.counted and not kept.restored:
                 try:
                     address = await self._address(kept, curator_key)
                     receipt = await self.http.receipt(address, kept.report)
@@ -473,6 +530,14 @@ def check_invited(task: Task, invitation: str | None) -> None:
             "This task counts invited reports only: answer it with the invitation that you were "
             "given for this address (--invitation). Nothing was drawn and nothing was sent."
         )
+
+
+def check_phase(phase: Phase | None) -> None:
+    """Raise ``QuotaReached`` or ``TaskNotOpen`` if a report would not be counted now."""
+    if phase is Phase.FULL:
+        raise QuotaReached("All answers that this task takes are in. Nothing was drawn or sent.")
+    if phase not in {None, Phase.OPEN}:
+        raise TaskNotOpen(f"This task takes no answers ({phase}). Nothing was drawn or sent.")
 
 
 def check_promise(task: Task) -> None:

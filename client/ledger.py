@@ -34,7 +34,7 @@ from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
 from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
-from .ledger_forms import MADE, SCHEMA_VERSION, structure, structures, upgrade_tables
+from .ledger_forms import MADE, SCHEMA_VERSION, upgrade_tables
 from .panels import Membership, reserved
 
 T = TypeVar("T")
@@ -83,6 +83,7 @@ class StoredAnswer:
     epsilon: float
     report_id: str
     report: bytes
+    """Empty where a code to keep says that there was one."""
     drawn: float
     invitation: str | None = None
     state: ReportState = ReportState.DRAWN
@@ -102,6 +103,11 @@ class StoredAnswer:
     def counted(self) -> bool:
         """True if the curator has counted it."""
         return self.state is ReportState.COUNTED
+
+    @property
+    def restored(self) -> bool:
+        """True if a code to keep says that there was one, and nothing more is known of it."""
+        return not self.report
 
     def invitation_for(self, url: str) -> str | None:
         """The invitation if it was given for ``url``, else None; no other host learns it."""
@@ -160,6 +166,15 @@ class Ledger(ABC):
         If the subject has a part in the panel already, return that and keep nothing. Raises
         ``BudgetSpent`` if the panel's lifetime, or the ``splits`` by which an answer discloses,
         would take the subject past its caps.
+        """
+
+    @abstractmethod
+    def restore(self, member: Membership, answers: Sequence[StoredAnswer]) -> None:
+        """Keep a part in a panel that a code restores, with the answers that it names, on top of
+        what is known.
+
+        No cap refuses what is spent already, and each later answer must be afforded. A turn that
+        was drawn and used here stays.
         """
 
     @abstractmethod
@@ -304,6 +319,15 @@ class MemoryLedger(Ledger):
                 mine[member.panel] = member
             return mine[member.panel]
 
+    def restore(self, member: Membership, answers: Sequence[StoredAnswer]) -> None:
+        with self._lock:
+            mine = self._answers.setdefault(member.subject, {})
+            members = self._members.setdefault(member.subject, {})
+            is_used = any(answer.panel == member.panel for answer in mine.values())
+            members[member.panel] = _restored(members.get(member.panel), member, is_used=is_used)
+            for answer in answers:
+                mine.setdefault(answer.task, answer)
+
     def members(self, subject: str) -> list[Membership]:
         return list(self._members.get(subject, {}).values())
 
@@ -376,6 +400,20 @@ class SqliteLedger(Ledger):
             return kept or member
 
         return self._do(joined_in)
+
+    def restore(self, member: Membership, answers: Sequence[StoredAnswer]) -> None:
+        def restored_in(db: sqlite3.Connection) -> None:
+            members = _members(db, member.subject)
+            kept = next((each for each in members if each.panel == member.panel), None)
+            is_used = any(each.panel == member.panel for each in _select(db, member.subject))
+            today = _restored(kept, member, is_used=is_used)
+            row = [getattr(today, name) for name in MEMBER_NAMES]
+            db.execute("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)", row)
+            for answer in answers:
+                if _find(db, answer.subject, answer.task) is None:
+                    _write(db, answer)
+
+        self._do(restored_in)
 
     def members(self, subject: str) -> list[Membership]:
         return self._do(lambda db: _members(db, subject)) if self.path.exists() else []
@@ -469,7 +507,7 @@ class SqliteLedger(Ledger):
                 f"The ledger {self.path} is of version {version} and this program reads "
                 f"{SCHEMA_VERSION}: use the program that wrote it. Nothing was sent."
             )
-        if structure(db) not in structures(version):
+        if not sqlite_files.has_been_made(db, MADE[version]):
             raise LedgerFailed(
                 f"The ledger {self.path} has other tables, columns or triggers than Privet makes: "
                 "find out who changed it, and restore it or choose another with --ledger. Nothing "
@@ -504,12 +542,27 @@ def _result(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -
 
 
 def default_path() -> Path:
-    return user_data_path("privet", appauthor=False) / "answers.sqlite3"
+    """The path of a user's ledger; raises ``LedgerFailed`` for a user without a home."""
+    try:
+        return user_data_path("privet", appauthor=False) / "answers.sqlite3"
+    except RuntimeError as error:
+        raise LedgerFailed(
+            "This user has no home folder for the ledger: set HOME, or name a file with --ledger. "
+            "Nothing was sent."
+        ) from error
 
 
 def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
     """``answer`` if ``kept``'s state can become its state, else ``kept``."""
     return answer if (kept.state, answer.state) in REPORT_MOVES else kept
+
+
+def _restored(kept: Membership | None, member: Membership, *, is_used: bool) -> Membership:
+    """The part that counts, of the one that is kept and the one that a code restores."""
+    if kept is None:
+        return member
+    stays = kept.lifetime >= member.lifetime if kept.wave is None else is_used
+    return kept if stays else member
 
 
 def _afford(

@@ -7,11 +7,9 @@ change: ``tests/past`` has files that they wrote.
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from functools import cache
-from typing import Any
 
 from privet.protocol.limits import DISCLOSED_CAP
+from privet.sqlite_files import Made
 
 SCHEMA_VERSION = 7
 ANSWERS = """
@@ -58,9 +56,6 @@ CREATE TABLE members (
 ) STRICT
 """
 BY_DATE = "CREATE INDEX answers_by_date ON answers (drawn)"
-Made = tuple[str, ...]
-"""The statements by which programs made a file's tables, one after the other."""
-
 NEW: Made = (ANSWERS, CAPS, SPLITS, BY_DATE, MEMBERS)
 
 OLD_CAPS = "CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL)"
@@ -119,27 +114,6 @@ SELECT DISTINCT task, task, {UNKNOWN_STRATA},
 FROM answers WHERE disclosed <> ''
 """  # noqa: S608 - constants
 
-STRUCTURE = """
-SELECT m.type, m.name, iif(m.type = 'table', '', m.sql), c.name, c.type, c."notnull", c.dflt_value,
-    c.pk, c.hidden
-FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(m.name) c ON m.type = 'table'
-WHERE NOT (m.type = 'table' AND m.name IN ('sqlite_stat1', 'sqlite_stat4'))
-"""
-"""Its tables column by column, since those of an upgraded file are in another order; without those
-that ANALYZE makes."""
-Structure = frozenset[tuple[Any, ...]]
-
-
-def structure(db: sqlite3.Connection) -> Structure:
-    """The tables, columns and indices of a file, and what else its schema has."""
-    return frozenset(db.execute(STRUCTURE))
-
-
-@cache
-def structures(version: int) -> frozenset[Structure]:
-    """The structures that a file of this version can have."""
-    return frozenset(map(_structure_of, MADE[version]))
-
 
 def upgrade_tables(db: sqlite3.Connection, version: int) -> None:
     """Bring a file of an older version, or an empty one, to today's tables, every row as it was.
@@ -163,10 +137,3 @@ def _rebuilding(db: sqlite3.Connection, version: int) -> Iterator[str]:
     if version < 6:
         yield from (DISCLOSED_CAPS, SPLITS, UNKNOWN_SPLITS)
     yield MEMBERS
-
-
-def _structure_of(made: Made) -> Structure:
-    with closing(sqlite3.connect(":memory:")) as db:
-        for statement in made:
-            db.execute(statement)
-        return structure(db)

@@ -65,9 +65,14 @@ class Membership:
         if self.wave is not None:
             return [document.wave_task(self.wave)]
         total = len(panel.waves)
-        first = total - round(self.lifetime / document.epsilon)
-        numbers = [n for n in range(first, total) if now < panel.waves[n][1]]
+        numbers = [n for n in range(self.first_of(document), total) if now < panel.waves[n][1]]
         return [document.wave_task(number) for number in numbers or [total - 1]]
+
+    def first_of(self, document: Task) -> int:
+        """The number of the first wave that the lifetime of a subject that answers all covers, from
+        0; 0 if its device drew one."""
+        waves = () if document.panel is None else document.panel.waves
+        return 0 if self.wave is not None else len(waves) - round(self.lifetime / document.epsilon)
 
 
 def check_turn(wave: Task, now: float) -> None:

@@ -37,9 +37,9 @@ from privet.protocol.errors import (
     TaskNotOpen,
     problem_of,
 )
-from privet.protocol.features import Classes, Numeric
+from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.mechanisms import MECHANISMS, GeneralizedResponse
-from privet.protocol.partition import LEAF, Tree
+from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import Report
 from privet.protocol.task import Question, Task, Translation
 from privet.protocol.task_head import TASK_BOUNDS
@@ -94,6 +94,18 @@ def example(name: str, *epsilons: float, mechanism: str = "grr", **fields: Any) 
             for epsilon in epsilons or (1.0,)
         ),
         **fields,
+    )
+
+
+def alone(name: str, label: Classes | Range, **question: Any) -> Task:
+    """A task without features, which is about its label alone."""
+    return Task(
+        name=name,
+        features=(),
+        label=label,
+        partitions=(Tree.of(Partition.root(0)),),
+        questions=(Question(partition=0, mechanism="grr", epsilon=1.0, **question),),
+        smallest_batch="all",
     )
 
 
@@ -410,12 +422,23 @@ def invitation(trial: Trial) -> str | None:
 def report_form(trial: Trial) -> str | None:
     tasks = [example(name, mechanism=name) for name in MECHANISMS]
     tasks += [example("all", 0.5, 0.5), example("one", 0.5, 0.5, allocation="one")]
-    return trial.at_once([partial(_has_form, trial, trial.bench.publish(task)) for task in tasks])
+    yes, much = {"y": "yes"}, {"y": 7}
+    label = Classes(name="y", classes=("no", "yes"), headline="yes")
+    number = Range(name="y", low=0.0, high=10.0)
+    asked = [
+        *((task, RECORD) for task in tasks),
+        (alone("no features", label), yes),
+        (alone("no features", label), {"y": "maybe"}),
+        (alone("a number on levels", number, levels=5), much),
+    ]
+    return trial.at_once(
+        [partial(_has_form, trial, trial.bench.publish(task), record) for task, record in asked]
+    )
 
 
-def _has_form(trial: Trial, scene: Scene) -> str | None:
+def _has_form(trial: Trial, scene: Scene, record: Any) -> str | None:
     """A fault of a report; a mechanism that a program does not know it may refuse."""
-    status = trial.answer(scene)
+    status = trial.answer(scene, record)
     must_know = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
     if not scene.posts:
         wrong = must_know or status in DELIVERED
@@ -753,7 +776,11 @@ CLAUSES = {
         "draws nothing while its clock and the server's are more than two days apart", CALLS, clock
     ),
     "invitation": Clause("sends an invitation where one is needed", CALLS, invitation),
-    "report-form": Clause("sends a canonical report of the task's questions", REPORT, report_form),
+    "report-form": Clause(
+        "sends a canonical report of the questions, also without features or on levels",
+        REPORT,
+        report_form,
+    ),
     "report-law": Clause(
         "draws the question with the task's parts, and the record's category with the mechanism's "
         "probabilities",

@@ -10,7 +10,7 @@ from typing import Any
 from privet.protocol.errors import InvalidRequest
 
 MANIFEST = "manifest.json"
-VERSION = 2
+VERSION = 3
 """Version of the archive's format; new cases and files of the same format do not change it."""
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from privet.http_server.turns import FairTurns
 from privet.intake.upload import ReportUpload
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import GET_RECEIPT, SEND_REPORT, TASKS, Call
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.installing import install_command
 
 from . import dashboard
@@ -50,6 +50,7 @@ from .http.state import State
 from .limits import LIMITS, Limits
 from .metrics import Metrics
 from .operations.curator import Curator
+from .put_back import ReportMark, compare
 from .settings import Settings
 from .watch import watch, watch_database
 from .workers import Workers
@@ -113,6 +114,7 @@ def create_app(
     state = _state(settings, store, clock, signer, workers)
     curator, metrics = state.curator, state.curator.metrics
     store, tokens = curator.store, curator.tokens
+    look = partial(compare, curator, ReportMark.of(store))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -121,7 +123,7 @@ def create_app(
                 store.expiry, settings, clock, partial(curator.audit.add_entry, NOBODY)
             ),
             _refresh(state),
-            watch(metrics, store, settings.certificate_of, clock),
+            watch(metrics, store, look, settings.certificate_of, clock, settings.backups),
             watch_database(metrics, state.readiness, tokens.listed),
         ]
         await run_in_threadpool(tokens.listed)  # metrics' readers serve on if the database fails
@@ -133,6 +135,8 @@ def create_app(
             await run_in_threadpool(pool.close)
         await run_in_threadpool(state.writer.stop)
         await run_in_threadpool(state.rejects.close)
+        with suppress(StorageFailed):
+            await run_in_threadpool(look)
         store.close()
 
     api = FastAPI(
@@ -185,7 +189,7 @@ def _state(
     curator = Curator(
         store,
         clock,
-        Tokens(store, clock, admin, settings.token_tries, bearer),
+        Tokens(store, clock, admin, settings.token_tries, bearer, metrics.wrong_tokens.inc),
         metrics,
         workers,
         predictors=Workers(1, MAX_WAITING, memory),

@@ -89,7 +89,7 @@ class Metrics(ServerMetrics):
             self._fit_seconds.labels(estimator)
         self._open_tasks = OpenTasks(self.task)
         self.add_collector(self._open_tasks)
-        self._database_up = self.gauge(
+        self.database_up = self.gauge(
             "privet_database_up", "1 while the database takes writes, else 0.", "livemin"
         )
         self._queue = self.gauge("privet_queue_reports", "Reports that wait for the disk.")
@@ -97,19 +97,29 @@ class Metrics(ServerMetrics):
             name: self.gauge(f"privet_{name}", about, "mostrecent", ["relay", "task"])
             for name, about in HELD.items()
         }
+        self.wrong_tokens = Counter(
+            "privet_wrong_tokens_total",
+            "Calls and sign-ins refused for an unknown or expired token.",
+            registry=self.registry,
+        )
         self._jobs = self.gauge("privet_jobs", "Fits and new tasks under way or waiting.")
-        self._impossible = self.gauge(
+        self.impossible_tasks = self.gauge(
             "privet_impossible_tasks",
             "Open tasks whose reports cannot all be honest.",
             "livemax",
         )
-        self._backup = self.gauge(
+        self.missing_reports = self.gauge(
+            "privet_missing_reports",
+            "Reports that were counted, and that the database lacks since it was put back.",
+            "livemax",
+        )
+        self.newest_backup = self.gauge(
             "privet_backup_timestamp_seconds",
             "Unix time of the newest backup; 0 if there is none.",
             "livemax",
         )
         if certified:
-            self._certificate_end = self.gauge(
+            self.certificate_end = self.gauge(
                 "privet_certificate_end_timestamp_seconds",
                 "Unix time at which the proxy's certificate expires; 0 if it cannot be read.",
                 "livemax",
@@ -157,22 +167,6 @@ class Metrics(ServerMetrics):
         self._queue.set(reports)
         self._jobs.set(jobs)
 
-    def found_impossible(self, tasks: int) -> None:
-        """Set how many open tasks have reports that cannot all be honest."""
-        self._impossible.set(tasks)
-
-    def backed_up(self, moment: float) -> None:
-        """Set when the newest backup was made, Unix time."""
-        self._backup.set(moment)
-
-    def reached(self, up: bool) -> None:
-        """Set whether the database takes writes."""
-        self._database_up.set(up)
-
     def collecting(self, reports: Mapping[str, int]) -> None:
         """Set how many reports each task has counted that takes any now, by its id."""
         self._open_tasks.reports = reports
-
-    def certified(self, end: float) -> None:
-        """Set when the proxy's certificate ends, Unix time."""
-        self._certificate_end.set(end)

@@ -14,6 +14,7 @@ from uvicorn.supervisors import Multiprocess
 from privet.http_server.connections import (
     ConnectionLimits,
     accepting,
+    address_of,
     allow_connections,
     listen,
     server_config,
@@ -70,9 +71,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     allow_connections(_limits(settings).connections)
     with listen(settings.host, settings.port) as listener:
         token = _prepare(settings)
-        host, port = listener.getsockname()[:2]
-        named = f"[{host}]" if ":" in host else host  # an address of IPv6
-        show(f"http://{named}:{port}", token)
+        show(address_of(listener), token)
         config = uvicorn_config(settings)
         if settings.workers == 1:
             server = uvicorn.Server(config)

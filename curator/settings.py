@@ -13,6 +13,8 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from privet.admin.results import Scope
+from privet.http_server.addresses import read_proxies
 from privet.http_server.tokens import fault_of_token
 
 MIB = 2**20
@@ -30,15 +32,12 @@ OTHER_VARIABLES = frozenset(
     }
 )
 """Variables of other commands."""
-GIVEN_UP = {
-    "PRIVET_MAX_JOBS": "each curator process runs one fit or task creation at a time, and "
-    "PRIVET_WORKERS sets the number of processes",
-}
-"""Former settings, and what there is instead."""
-
 CALLBACK = "/sign-in/callback"
 SAFE_URL = re.compile(r"https://[^/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)")
 """Addresses that nobody on the way can read or change: by TLS, or on this machine."""
+
+ROOT_PATH = re.compile(r"((/[\w.~-]+)+)?")
+PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}")
 
 
 class Settings(BaseSettings):
@@ -75,8 +74,8 @@ class Settings(BaseSettings):
     )
     guard_models: bool = Field(
         default=False,
-        description="Require a token of scope reader, fitter or admin to read models and to"
-        " predict.",
+        description=f"Require a token of scope {Scope.READER.or_higher} to read models and to "
+        "predict.",
     )
     dashboard: bool = Field(
         default=True,
@@ -105,6 +104,7 @@ class Settings(BaseSettings):
     )
     oidc_claim: str = Field(
         default="roles",
+        min_length=1,
         description="Claim with a person's roles; dots lead into objects, as in "
         "realm_access.roles.",
     )
@@ -148,6 +148,11 @@ class Settings(BaseSettings):
         description="host:port of a proxy that answers with TLS, or the absolute path of its "
         "certificate; /metrics then states when it expires.",
     )
+    backups: str = Field(
+        default="",
+        description="Folder with the backups of a timer; /metrics then states when the newest of "
+        "them was made. Unset: when the database was last backed up.",
+    )
     database_disk: str = Field(
         default="",
         description="Folder on the database's disk, whose free space /metrics states. Unset: that "
@@ -160,7 +165,6 @@ class Settings(BaseSettings):
     )
     root_path: str = Field(
         default="",
-        pattern=r"^((/[\w.~-]+)+)?$",
         description="Path below which a proxy serves the curator, such as /privet, and which it "
         "takes off again: links of the dashboard begin with it.",
     )
@@ -191,12 +195,36 @@ class Settings(BaseSettings):
         default="console", description="Logs for people (console) or as JSON lines (json)."
     )
 
-    @field_validator("database_disk")
+    @field_validator("backups", "database_disk")
     @classmethod
     def _check_folder(cls, folder: str) -> str:
         if folder and not Path(folder).is_dir():
-            raise ValueError(f"there is no folder {folder}: name one on the database's disk")
+            raise ValueError(f"there is no folder {folder}: make it, or name another")
         return folder
+
+    @field_validator("root_path")
+    @classmethod
+    def _check_path(cls, path: str) -> str:
+        if not ROOT_PATH.fullmatch(path):
+            raise ValueError(
+                f"{path!r} is no path: begin it with /, as in /privet, and end without"
+            )
+        return path
+
+    @field_validator("certificate_of")
+    @classmethod
+    def _check_certificate(cls, place: str) -> str:
+        if place and not place.startswith("/") and not PLACE.fullmatch(place):
+            raise ValueError(
+                f"{place!r} is neither host:port, as in curator.example:443, nor a file's "
+                "absolute path"
+            )
+        return place
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, proxies: str) -> str:
+        return read_proxies(proxies)
 
     @field_validator("admin_token", "oidc_client_secret")
     @classmethod
@@ -213,7 +241,7 @@ class Settings(BaseSettings):
         for name in ("oidc_client_id", "oidc_client_secret", "oidc_redirect_uri"):
             if not getattr(self, name):
                 raise ValueError(f"PRIVET_OIDC_ISSUER needs PRIVET_{name.upper()}: set it too")
-        if not any(self.oidc_values):
+        if not any(values.strip(" ,") for values in self.oidc_values):
             raise ValueError(
                 "Set PRIVET_OIDC_ADMINS, PRIVET_OIDC_FITTERS or PRIVET_OIDC_READERS, or nobody "
                 "can sign in"
@@ -250,8 +278,6 @@ def unknown_variable(names: Iterable[str]) -> str | None:
     none; None if there is no such name."""
     variables = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(names):
-        if name in GIVEN_UP:
-            return f"The setting {name} no longer exists: {GIVEN_UP[name]}. Take it out."
         if name.startswith("PRIVET_") and name not in variables:
             nearest = difflib.get_close_matches(name, variables, 1)
             meant = (

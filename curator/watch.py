@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from privet.protocol.lifecycle import Phase
 
 from .datastore import Store
 from .datastore.audit import BACKED_UP
+from .datastore.backup_folder import newest_in
+from .datastore.tasks import ListedTask
 from .metrics import Metrics
 
 EVERY_SECONDS = 60.0
@@ -36,7 +38,7 @@ async def watch_database(
     """
     tokens = Readiness(read_tokens)  # which waits for no answer that does not come
     while True:
-        metrics.reached(not readiness.fails)  # at first true: a start opens it
+        metrics.database_up.set(not readiness.fails)  # at first true: a start opens it
         await asyncio.sleep(PROBE_SECONDS)
         try:
             await readiness.check()
@@ -46,21 +48,29 @@ async def watch_database(
 
 
 async def watch(
-    metrics: Metrics, store: Store, certificate_of: str, clock: Callable[[], float]
+    metrics: Metrics,
+    store: Store,
+    look: Callable[[], tuple[Sequence[ListedTask], Mapping[str, int], object]],
+    certificate_of: str,
+    clock: Callable[[], float],
+    backups: str = "",
 ) -> None:
     """Tell ``metrics`` every minute, until cancelled.
 
-    ``certificate_of`` is ``host:port`` or a file, or empty where there is none to watch.
+    ``look`` gives the tasks and their counted reports, by its own look at the database;
+    ``certificate_of`` is ``host:port`` or a file, or empty where there is none to watch;
+    ``backups`` is the folder with them, or empty where the database alone knows.
     """
     tested: dict[str, TaskVerdict] = {}
     known = set[tuple[str, str]]()
     while True:
         try:
+            listed, counted, _ = await run_in_threadpool(look)
             moment = await run_in_threadpool(store.facts.read, BACKED_UP)
-            metrics.backed_up(float(moment or 0.0))
-            tested = await run_in_threadpool(judge_tasks, store, clock(), tested)
-            metrics.found_impossible(sum(one.false for one in tested.values()))
-            counted = await run_in_threadpool(store.standing.counted)
+            newest = await run_in_threadpool(newest_in, Path(backups)) if backups else moment
+            metrics.newest_backup.set(float(newest or 0.0))
+            tested = await run_in_threadpool(judge_tasks, store, listed, clock(), tested)
+            metrics.impossible_tasks.set(sum(one.false for one in tested.values()))
             metrics.collecting({task_id: counted.get(task_id, 0) for task_id in tested})
             held = await run_in_threadpool(store.standing.holdings)
             for relay, task_id in known - held.keys():  # the task was deleted
@@ -69,9 +79,12 @@ async def watch(
             for (relay, task_id), each in held.items():
                 metrics.held(relay, task_id, each.figures(counted.get(task_id, 0)))
         except StorageFailed as error:
-            log.warning("backups and reports are not watched: %s", error.detail)
+            log.warning(
+                "backups, reports and a database that was put back are not watched: %s",
+                error.detail,
+            )
         if certificate_of:
-            metrics.certified(await run_in_threadpool(certificate_end, certificate_of))
+            metrics.certificate_end.set(await run_in_threadpool(certificate_end, certificate_of))
         await asyncio.sleep(EVERY_SECONDS)
 
 
@@ -84,14 +97,14 @@ class TaskVerdict:
 
 
 def judge_tasks(
-    store: Store, now: float, before: Mapping[str, TaskVerdict]
+    store: Store, listed: Sequence[ListedTask], now: float, before: Mapping[str, TaskVerdict]
 ) -> dict[str, TaskVerdict]:
     """Verdicts on the tasks that take reports at ``now``; those ``before`` hold until more come."""
     tested = {}
-    for listed in store.tasks.listed():
-        if listed.phase(now) is not Phase.OPEN:
+    for each in listed:
+        if each.phase(now) is not Phase.OPEN:
             continue
-        task_id = listed.head.id
+        task_id = each.head.id
         try:
             collected = store.standing.collected(task_id)
         except TaskNotFound:  # deleted meanwhile
@@ -102,7 +115,7 @@ def judge_tasks(
             continue
         task, planned = collected.stored.task, collected.stored.planned
         counts = (
-            QuestionCounts.of(task, number, question.vector, question.n, planned)
+            QuestionCounts.of(task, number, question.vector, question.n, planned, question.events)
             for number, question in enumerate(collected.sums)
         )
         false = impossible(list(counts))

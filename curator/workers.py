@@ -16,6 +16,7 @@ killed with it, and it ends when the curator does, even if that is killed.
 """
 
 import asyncio
+import errno
 import logging
 import multiprocessing
 import os
@@ -59,6 +60,8 @@ NO_MEMORY = f"This takes more memory than a worker process may have. {MORE_MEMOR
 P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+UNMAPPED = "failed to map segment"
+"""The linker's words for a library that finds no memory."""
 _context = multiprocessing.get_context("forkserver")
 _starting = threading.RLock()
 _alive = set["_Process"]()
@@ -291,11 +294,11 @@ def _died(exitcode: int | None) -> PrivetError:
 
 def _work(pipe: Connection, memory: int | None) -> None:
     """The main loop of a worker process, until the pipe or the curator ends."""
-    if memory is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     os.setsid()
     os.nice(NICENESS)
     threading.Thread(target=_end_with_curator, daemon=True).start()
+    if memory is not None:  # a thread that lacks it would let its start wait for ever
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     with suppress(EOFError):
         while True:
             pipe.send_bytes(_answer(pipe.recv_bytes()))
@@ -315,10 +318,19 @@ def _answer(message: bytes) -> bytes:
 
 
 def _lacked_memory(error: BaseException | None) -> bool:
-    """True if an error is a ``MemoryError``, or was raised while one was handled."""
-    while error is not None and not isinstance(error, MemoryError):
+    """True if an error is for want of memory, or was raised while such a one was handled.
+
+    The system also refuses it by ``ENOMEM``, and the linker to map a library.
+    """
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return True
+        if isinstance(error, ImportError) and UNMAPPED in str(error):
+            return True
         error = error.__cause__ or error.__context__
-    return error is not None
+    return False
 
 
 def _end_with_curator() -> None:

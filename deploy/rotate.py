@@ -16,12 +16,12 @@ from typing import Any
 import psycopg
 
 from privet.admin.client import CuratorClient
-from privet.protocol.calls import TOKENS
+from privet.admin.results import Scope
 from privet.protocol.errors import InsufficientScope, NotAuthorized
 
 FOLDER = Path("/run/privet")
 CURATOR = "http://curator:8000"
-SCOPES = ("relay", "reader")
+SCOPES = (Scope.RELAY, Scope.READER)
 """Tokens that the curator issues, under the name stack-SCOPE."""
 OVERLAP_HOURS = 1
 """Time for which the token before serves on: until the relay has started with the new one."""
@@ -33,7 +33,7 @@ def main(what: str) -> None:
     if what == "check":
         check_tokens(FOLDER, CURATOR)
     elif what in SCOPES:
-        issue(FOLDER, CURATOR, what)
+        issue(FOLDER, CURATOR, Scope(what))
     elif what in ("admin", "relay-metrics"):
         write(FOLDER / what / "token", secrets.token_urlsafe(32))
     elif what == "database":
@@ -47,19 +47,23 @@ def check_tokens(folder: Path, url: str) -> None:
     for scope in SCOPES:
         file = folder / scope / "token"
         try:
-            CuratorClient(url, file.read_text().strip()).call("GET", "/metrics")
+            client(url, file.read_text()).call("GET", "/metrics")
         except (FileNotFoundError, NotAuthorized):
             issue(folder, url, scope)
         except InsufficientScope:
             pass
 
 
-def issue(folder: Path, url: str, scope: str) -> None:
+def client(url: str, token: str) -> CuratorClient:
+    """A client of the curator, which is reached within the stack's own network."""
+    return CuratorClient(url, token, insecure_http=True)
+
+
+def issue(folder: Path, url: str, scope: Scope) -> None:
     """A new token in the file of that scope; the one before serves on for a while."""
-    admin = CuratorClient(url, (folder / "admin" / "token").read_text().strip())
-    asked = {"scope": scope, "overlap_hours": OVERLAP_HOURS}
-    made = admin.call("PUT", f"{TOKENS}/stack-{scope}", json=asked).json()
-    write(folder / scope / "token", made["token"])
+    admin = client(url, (folder / "admin" / "token").read_text())
+    made = admin.issue_token(f"stack-{scope}", scope, overlap_hours=OVERLAP_HOURS)
+    write(folder / scope / "token", made.token)
 
 
 def rotate_password(folder: Path, connect: Callable[[str], Any]) -> None:

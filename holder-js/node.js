@@ -32,13 +32,13 @@ export class FileStore extends Store {
     return this.#read();
   }
 
-  /** @param {(rows: import("./src/ledger.js").Row[]) => import("./src/ledger.js").Row | undefined} work */
+  /** @param {(rows: import("./src/ledger.js").Row[]) => import("./src/ledger.js").Row[]} work */
   async change(work) {
     const taken = await this.#take();
     try {
       const earlier = this.#read();
       const changed = work(earlier);
-      if (changed !== undefined) this.#write([...earlier.filter(({ task }) => task !== changed.task), changed]);
+      if (changed.length > 0) this.#write([...earlier.filter(({ task }) => changed.every((row) => row.task !== task)), ...changed]);
     } finally {
       rmSync(taken, { force: true });
     }

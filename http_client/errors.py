@@ -4,7 +4,9 @@ PrivetError                  (protocol.errors: what the other side answers arriv
 └── TransportError
     ├── UnsafeAddress        not a task's address, or one that would be read on the way
     ├── CuratorUnreachable   no answer after several attempts
-    └── UnexpectedResponse     something answered, but not as a curator does
+    │   └── WebPage          or a web page, such as a network's login page
+    └── UnexpectedResponse   something answered, but not as a curator does
+        └── Moved            or with a redirect for good
 """
 
 from privet.protocol.errors import PrivetError
@@ -19,4 +21,16 @@ class UnsafeAddress(TransportError): ...
 class CuratorUnreachable(TransportError): ...
 
 
+class WebPage(CuratorUnreachable): ...
+
+
 class UnexpectedResponse(TransportError): ...
+
+
+class Moved(UnexpectedResponse): ...
+
+
+def is_of_curator(error: Exception) -> bool:
+    """True for a refusal of the curator's own, by a type that no other program names."""
+    own = isinstance(error, PrivetError) and not isinstance(error, TransportError)
+    return own and type(error) is not PrivetError

@@ -47,8 +47,10 @@ from privet.protocol.calls import (
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     PrivetError,
+    QuotaReached,
+    TaskNotOpen,
 )
-from privet.protocol.lifecycle import ReportState
+from privet.protocol.lifecycle import Phase, ReportState
 from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import (
     Receipt,
@@ -59,20 +61,24 @@ from privet.protocol.status import CollectionStatus, Holdings
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
-from .address import DIRECT, TaskAddress
-from .errors import CuratorUnreachable, UnexpectedResponse
+from .address import DIRECT, MOVED, TaskAddress, moved
+from .errors import CuratorUnreachable, UnexpectedResponse, WebPage
 
 DEADLINE = 120.0
+PAGE_TYPE = "text/html"
 TASKS_KEPT = 16
 CLOCK_SET = 3600.0
 """Seconds by which a clock is off from a steady one where it was set, or the device slept."""
 FETCH_ATTEMPTS = 3
+PHASE_KEPT = 5.0
+"""Seconds for which the phase of a collection is not asked for again."""
 CONNECTIONS = 16
 """Maximum concurrent requests; the rest wait on a semaphore, not in the connection pool."""
 CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
 Form = TypeVar("Form", bound=BaseModel)
+T = TypeVar("T")
 
 
 class _Key(BaseModel):
@@ -138,9 +144,17 @@ class Reply:
     media_type: str
     retry_after: str | None
     body: bytes
+    location: str = ""
+    """The address that a redirect names."""
     signature: str | None = None
     date: float | None = None
     """Unix time at which it was sent, by the server's clock."""
+
+    @property
+    def is_page(self) -> bool:
+        """True for a web page that answers no call, such as a login page in the way."""
+        is_said_as_good = self.status < HTTPStatus.BAD_REQUEST and self.status not in MOVED
+        return self.media_type == PAGE_TYPE and is_said_as_good
 
 
 class ReportClient:
@@ -172,6 +186,7 @@ class ReportClient:
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._started = self._clock() - time.monotonic()
         self._fetches: dict[str, asyncio.Future[Offer]] = {}
+        self._phases: OrderedDict[str, tuple[float, asyncio.Future[Phase | None]]] = OrderedDict()
         self._turns = asyncio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
@@ -218,7 +233,11 @@ class ReportClient:
         """
         headers = {} if invitation is None else {INVITATION_HEADER: invitation}
         request = Request(SEND_REPORT, SEND_REPORT.url(address.url), report, headers)
-        reply = await self._persist(request, self._retry)
+        try:
+            reply = await self._persist(request, self._retry)
+        except (QuotaReached, TaskNotOpen):
+            self._phases.pop(address.url, None)
+            raise
         receipt = _read_as(Receipt, reply, "no receipt")
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
@@ -293,6 +312,24 @@ class ReportClient:
         reply = await self._status(address, replace(self._retry, attempts=1))
         return _read_as(CollectionStatus, reply, "no curator's status"), reply.date
 
+    async def phase(self, address: TaskAddress) -> Phase | None:
+        """The phase of a task's collection; None if the server does not say.
+
+        One call serves all who ask within ``PHASE_KEPT`` seconds, unless a report is refused.
+        """
+        now = time.monotonic()
+        until, asked = self._phases.get(address.url, (now, None))
+        if asked is None or now >= until:
+            asked = asyncio.ensure_future(self._phase(address))
+            _keep(self._phases, address.url, (now + PHASE_KEPT, asked))
+        return await asyncio.shield(asked)
+
+    async def _phase(self, address: TaskAddress) -> Phase | None:
+        try:
+            return (await self.collection(address)).phase
+        except PrivetError:
+            return None
+
     async def curator_key(self, address: TaskAddress) -> str | None:
         """The key of the curator at which ``address`` is, in hexadecimal; asked for once.
 
@@ -314,9 +351,7 @@ class ReportClient:
         signature = None if reply.signature is None else Signature.parse(reply.signature)
         ahead = None if reply.date is None else reply.date - self._clock()
         offer = Offer(Task.parse(reply.body, address.id), signature, ahead, address.url)
-        self._offers[address.url] = offer
-        while len(self._offers) > TASKS_KEPT:
-            self._offers.popitem(last=False)
+        _keep(self._offers, address.url, offer)
         return offer
 
     async def _persist(self, request: Request, retry: Retry) -> Reply:
@@ -337,9 +372,14 @@ class ReportClient:
                         "check the address and the network, then try again."
                     ) from error
             else:
-                if reply.status in request.call.responses:
+                if reply.status in request.call.responses and not reply.is_page:
                     return reply
-                if pause is None or reply.status not in RETRIED:
+                if reply.is_page and pause is None:
+                    raise WebPage(
+                        f"A web page answers in place of {request.url}, perhaps the login page of "
+                        "a network: sign in there, or check the address, then try again."
+                    )
+                if pause is None or not (reply.is_page or reply.status in RETRIED):
                     raise error_in(reply)
                 pause = max(pause, retry.asked_for(reply.retry_after))
             await self._sleep(pause)
@@ -378,6 +418,14 @@ class ReportClient:
             self._idle.append(http)
 
 
+def _keep(kept: OrderedDict[str, T], url: str, value: T) -> None:
+    """Keep what is known of a task, for the ``TASKS_KEPT`` last ones."""
+    kept[url] = value
+    kept.move_to_end(url)
+    if len(kept) > TASKS_KEPT:
+        kept.popitem(last=False)
+
+
 @lru_cache(maxsize=64)
 def _parsed(url: str) -> httpx.URL:
     """An address taken apart, which takes as long as a tenth of a request."""
@@ -410,6 +458,8 @@ def _certificates() -> ssl.SSLContext:
 
 def error_in(reply: Reply) -> PrivetError:
     """The exception that a reply stands for, by its problem type and never by its text."""
+    if reply.status in MOVED:
+        return moved(reply.url, reply.location)
     if 300 <= reply.status < 400:
         return _unexpected(reply, "a redirect, which is not followed; ask for the new address")
     if reply.media_type != PROBLEM_MEDIA_TYPE:
@@ -442,6 +492,7 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
         status=response.status_code,
         media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
         retry_after=response.headers.get("retry-after"),
+        location=response.headers.get("location", ""),
         signature=response.headers.get(SIGNATURE_HEADER),
         date=_moment(response.headers.get("date")),
         body=bytes(body),

@@ -9,7 +9,7 @@ scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
 
 No address has more than its share of the connections, but a proxy that is named: everybody's
 requests come over its connections, and only it can tell whose an idle connection is. So the proxy
-bounds them.
+bounds them. When all are taken, a newcomer gets one of the address that has most.
 
 This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:
 ``pyproject.toml`` bounds both versions, and moving a bound takes ``tests/http_server`` to pass.
@@ -21,7 +21,6 @@ import logging
 import resource
 import socket
 from asyncio import BaseTransport, TimerHandle, Transport
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from http.client import SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS
@@ -41,7 +40,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from privet.protocol.errors import PrivetError
 
-from .addresses import network_of
+from .addresses import network_of, unmapped
 from .bodies import WHOLE_BODY
 from .problems import http_problem
 from .turns import CYCLE
@@ -73,6 +72,7 @@ class ConnectionLimits:
     Those of one address are ``per_address`` at most, unless it is one of ``proxies``, addresses and
     networks with commas between, "*" for all. ``stalled`` is for how many seconds a client may take
     nothing of its answer. ``pipelined`` requests may wait on a connection while one is answered.
+    ``headers`` bounds cookies and parts of a query too: to read thousands takes 30 ms a request.
     """
 
     seconds: float = 10.0
@@ -83,8 +83,10 @@ class ConnectionLimits:
     headers: int = 100
     stalled: float = 60.0
     pipelined: int = 8
-    opened: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
-    """The connections of this process by address."""
+    opened: dict[str, dict["BoundedConnection", None]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """The connections of this process by address, oldest first; those of proxies aside."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -109,21 +111,23 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Answer at once where there are too many connections; else wait for a head."""
         super().connection_made(cast("Transport", transport))
-        opened, limits = self._limits.opened, self._limits
-        if self.client and self.client[0] not in _proxies(limits.proxies):
-            self._address = network_of(self.client[0])
-            opened[self._address] += 1
-        if len(self.connections) > limits.connections:
-            self._refuse(503, "Too many connections are open here: try again in a second.")
-        elif opened[self._address] > limits.per_address:
+        limits, held = self._limits, 0
+        if self.client:
+            self.client = unmapped(self.client[0]), self.client[1]
+            if self.client[0] not in _proxies(limits.proxies):
+                self._address = network_of(self.client[0])
+                own = limits.opened.setdefault(self._address, {})
+                own[self] = None
+                held = len(own)
+        if held > limits.per_address:
             self._refuse(429, "Your address has too many connections open here: close some.")
+        elif len(self.connections) > limits.connections and not self._takes_a_place(held):
+            self._refuse(503, "Too many connections are open here: try again in a second.")
         else:
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.opened[self._address] -= 1
-        if self._limits.opened[self._address] <= 0:
-            del self._limits.opened[self._address]
+        self.leave()
         self._stop_clock()
         self._stop_stall()
         if self._idle is not None:
@@ -159,7 +163,16 @@ class BoundedConnection(HttpToolsProtocol):
         self._advanced = True
         if self._clock is not None:
             self._stop_clock()
-        if len(self.headers) > self._limits.headers or (
+        hosts, parts = 0, self.url.count(b"&")
+        for name, value in self.headers:
+            if name == b"host":
+                hosts += 1
+            elif name == b"cookie":
+                parts += value.count(b";")
+        if hosts > 1:
+            self._fault = (400, "The request has two Host headers: send it with one.")
+            raise ValueError(self._fault)  # one of them may be what a proxy went by
+        if max(len(self.headers), parts) > self._limits.headers or (
             not self._short and self._head_bytes() > self._limits.bytes
         ):
             self._fault = self._too_long()
@@ -242,6 +255,31 @@ class BoundedConnection(HttpToolsProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))
 
+    def _takes_a_place(self, held: int) -> bool:
+        """Close a connection of the address with most, if that has more than ``held``.
+
+        One on which nothing is being sent or answered goes first, and the oldest of them.
+        """
+        most = max(self._limits.opened.values(), key=len, default={})
+        if len(most) <= max(held, 1):
+            return False
+        closed = next((each for each in most if each.is_idle), next(iter(most)))
+        closed.leave()
+        closed.transport.abort()
+        return True
+
+    def leave(self) -> None:
+        """Count no longer as a connection of its address."""
+        own = self._limits.opened.get(self._address, {})
+        own.pop(self, None)
+        if not own:
+            self._limits.opened.pop(self._address, None)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is being answered, and no body is arriving."""
+        return self._stage != BODY and self._is_answered()
+
     def _is_owed(self) -> bool:
         """True if the client owes data that no other timeout covers."""
         if self._stage == BODY:
@@ -257,7 +295,8 @@ class BoundedConnection(HttpToolsProtocol):
     def _too_long(self) -> tuple[int, str]:
         return 431, (
             f"The request's head has more than {self._limits.bytes} bytes or "
-            f"{self._limits.headers} headers: send fewer or shorter ones."
+            f"{self._limits.headers} headers, cookies or parts of a query: send fewer or shorter "
+            "ones."
         )
 
     def _start_clock(self) -> None:
@@ -426,6 +465,12 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.set_inheritable(True)
     return listener
+
+
+def address_of(listener: socket.socket, scheme: str = "http") -> str:
+    """The URL at which ``listener`` listens."""
+    host, port = listener.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def accepting(listener: socket.socket) -> list[socket.socket]:

@@ -29,6 +29,8 @@ class Fixed:
 
 
 def is_known(if_none_match: str, tag: str) -> bool:
-    """True if ``tag`` is among a request's ``If-None-Match`` (RFC 9110, 13.1.2: weakly)."""
-    tags = {each.strip().removeprefix("W/") for each in if_none_match.split(",")}
-    return "*" in tags or tag.removeprefix("W/") in tags
+    """True if ``tag`` is among a request's ``If-None-Match`` (RFC 9110, 13.1.2: weakly).
+
+    Its quotes, which are part of it, set it apart from other tags, however many there are.
+    """
+    return if_none_match.strip() == "*" or tag.removeprefix("W/") in if_none_match

@@ -12,13 +12,13 @@ ENDING = ".parquet"
 def open_folder(url: str) -> tuple[Any, str]:
     """A file system of fsspec's, and a folder's path there.
 
-    Raises ``StorageFailed`` for an address that it does not know.
+    Raises ``StorageFailed`` for an address that it does not know or reach.
     """
     try:
         files, folder = fsspec.url_to_fs(url)
-    except (ImportError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         raise StorageFailed(
-            f"{url} cannot be opened ({error}): give a folder or an address that fsspec knows, "
-            "and install what it needs for that."
+            f"The batches at {url} cannot be opened ({error}): give a folder or an address that "
+            "fsspec knows, and install what it needs for that."
         ) from None
     return files, folder

@@ -84,5 +84,5 @@ class ReportLayout:
 def _filled_report(task: Task, questions: tuple[int, ...], byte: int) -> bytes:
     """A report with ``byte`` in every place that can vary; the id comes after the answers."""
     fill = bytes([byte])
-    answers = tuple((q, fill * task.mechanisms[q].report_bytes) for q in questions)
-    return Report(task=bytes.fromhex(task.id), id=fill * REPORT_ID_BYTES, answers=answers).pack()
+    answers = [(q, fill * task.mechanisms[q].report_bytes) for q in questions]
+    return Report.to(task, fill * REPORT_ID_BYTES, answers).pack()

@@ -63,6 +63,25 @@ class WaitingWork:
         return [self.work()]
 
 
+class FailedCommits:
+    """Logs failed commits: of a kind one line a second, which says for how many it stands."""
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[float, int]] = {}
+        """Time of the last line and number of failures since, by kind of cause."""
+
+    def log(self, name: str, cause: object) -> None:
+        kind, now = type(cause).__name__, self._clock()
+        last, held = self._seen.get(kind, (-1.0, 0))
+        if now - last < 1.0:
+            self._seen[kind] = last, held + 1
+            return
+        self._seen[kind] = now, 0
+        since = f", and {held} more since the last such line" if held else ""
+        log.warning("commit failed for task %s: %s%s", name, cause, since)
+
+
 class GroupWriter(ABC, Generic[T, R]):
     """The queue and its thread, which starts with the first report."""
 
@@ -73,6 +92,7 @@ class GroupWriter(ABC, Generic[T, R]):
         self._settled = 0  # changed by the writer thread only
         self._thread: threading.Thread | None = None
         self._stopping = False
+        self._failed = FailedCommits()
 
     @abstractmethod
     def write(self, reports: Sequence[WaitingReport[T]]) -> Sequence[R | PrivetError]:
@@ -133,12 +153,28 @@ class GroupWriter(ABC, Generic[T, R]):
             reports = [item for item in items if isinstance(item, WaitingReport)]
             if reports:
                 name = ", ".join(sorted({report.task.id for report in reports}))
-                results = _attempt(partial(self.write, reports), name, len(reports))
+                results = self._attempt(partial(self.write, reports), name, len(reports))
                 self._settled += len(reports)
                 _answer([report.written for report in reports], results)
             for item in items:
                 if isinstance(item, WaitingWork):
-                    _answer([item.done], _attempt(item.in_list, item.name, 1))
+                    _answer([item.done], self._attempt(item.in_list, item.name, 1))
+
+    def _attempt(self, write: Callable[[], Sequence[Any]], name: str, count: int) -> Sequence[Any]:
+        """The results of ``write``; if it fails, its error once for each of ``count``."""
+        error: PrivetError
+        try:
+            return write()
+        except PrivetError as refused:
+            self._failed.log(name, refused.__cause__ or refused)
+            error = refused
+        except Exception:
+            log.exception("commit failed for task %s", name)
+            error = PrivetError(
+                "The server failed and may not have taken this: send the same bytes again later; "
+                "its operator finds the cause in the log."
+            )
+        return [error] * count
 
     def _next(self) -> list[WaitingReport[T] | WaitingWork | None]:
         """All that is waiting; blocks until something is."""
@@ -170,23 +206,6 @@ class GroupWriter(ABC, Generic[T, R]):
             loop.call_soon_threadsafe(look, self._queued, 0)
             quiet.wait(GATHER_SECONDS)
         quiet.set()
-
-
-def _attempt(write: Callable[[], Sequence[Any]], name: str, count: int) -> Sequence[Any]:
-    """The results of ``write``; if it fails, its error once for each of ``count``."""
-    error: PrivetError
-    try:
-        return write()
-    except PrivetError as refused:
-        log.warning("commit failed for task %s: %s", name, refused.__cause__ or refused)
-        error = refused
-    except Exception:
-        log.exception("commit failed for task %s", name)
-        error = PrivetError(
-            "The server failed and may not have taken this: send the same bytes again later; "
-            "its operator finds the cause in the log."
-        )
-    return [error] * count
 
 
 def _answer(futures: Sequence["asyncio.Future[Any]"], results: Sequence[Any]) -> None:

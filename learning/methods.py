@@ -26,7 +26,6 @@ from .core.model import Model, Value
 from .core.public_data import Floats, PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
 from .drift.fit import DRIFT
-from .figures.clipping import Clipping
 from .figures.compare import contradicted
 from .figures.figure import Reports
 from .figures.impossible import impossible
@@ -143,11 +142,8 @@ class Fitting:
         asked = self._asked(questions)
         if self.estimator.one_question:
             _check_one_question(self.estimator, asked, self.parameters)
-        clipped = asked[-1]
         model = self.estimate(questions)
-        if (clip := Clipping.of(self.public, clipped)) is not None:
-            model = clip.model(model, clipped.factor)
-        if clipped is not questions[-1]:
+        if without_label_question(questions)[1] is not None:  # its answers came in, used or not
             model = replace(model, n=sum(question.n for question in questions))
         facts = dict(model.facts)
         if self.base is not None:
@@ -166,7 +162,7 @@ class Fitting:
         return replace(
             model,
             estimator=self.estimator.name,
-            parameters={name: _in_json(value) for name, value in self.parameters.items()},
+            parameters=_in_json(self.parameters),
             facts=facts,
             values_without_reports=self._values_without_reports(questions),
             selection=selection_factor(self.label, self.public, model.partition),
@@ -220,9 +216,17 @@ def fit(
     return Fitting.of(name, label, public, base, **parameters).model(questions)
 
 
-def _in_json(value: Value) -> Value:
-    """``value``, or its name where JSON has no such number."""
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
+def kept_parameters(name: str, given: Mapping[str, object]) -> dict[str, Value]:
+    """All parameters of a known estimator as its models keep them; raises as ``fit``."""
+    return _in_json(ESTIMATORS[name].checked(given))
+
+
+def _in_json(parameters: Mapping[str, Value]) -> dict[str, Value]:
+    """Parameters by name; an infinite one by its own, as JSON has no such number."""
+    return {
+        name: str(value) if isinstance(value, float) and math.isinf(value) else value
+        for name, value in parameters.items()
+    }
 
 
 def _check_one_question(

@@ -20,6 +20,7 @@
     status       what a status says of a collection
     results      what came out, for those who answered
     calls        each call: path, headers, media types, responses, problems
+    earlier      tasks of earlier versions, in today's names
     errors       every error, with its problem type
     help_texts   the help of command lines, which are docstrings
     installing   the command that installs Privet, for messages

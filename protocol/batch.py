@@ -2,7 +2,7 @@
 
 A *batch* is a msgpack map of binary columns with one row per report, in any order::
 
-    version      3
+    version      the task's
     ids          16 random bytes per report
     payloads     per report the payloads of its answers, one after the other
     question     the one question that all of them answer; absent where they answer all
@@ -14,7 +14,7 @@ An *admission* asks for holders with invitations to be let in. It is sent first,
 its holders follow in a batch that names it, so that nothing says which report came with which
 invitation (docs/adr/0402)::
 
-    version      3
+    version      the task's
     id           16 random bytes
     invitations  32 bytes per holder, the SHA-256 of its invitation, ascending, each once
     in_time      as in a batch
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from . import wire
+from .earlier import stated_version, stated_versions
 from .errors import MalformedReport, TooLarge
 from .report import REPORT_ID_BYTES, check_questions
 from .task import Task
@@ -94,10 +95,10 @@ class Batch:
         """The reports that a mask selects, or those at these positions, in their order."""
         return replace(self, ids=self.ids[rows], payloads=self.payloads[rows])
 
-    def pack(self) -> bytes:
-        """The message, in canonical form."""
+    def pack(self, task_version: int = wire.VERSION) -> bytes:
+        """The message about a task of this version, in canonical form."""
         fields: dict[str, Any] = {
-            "version": wire.VERSION,
+            "version": stated_version(task_version, "batch"),
             "ids": self.ids.tobytes(),
             "payloads": self.payloads.tobytes(),
         }
@@ -123,7 +124,7 @@ class Batch:
                 "where each holder answers one, admissions where holders are invited, and in_time "
                 "where all were taken in time."
             )
-        _check_version(fields, "batch")
+        _check_version(fields, "batch", stated_version(task.version, "batch"))
         ids = _column(fields, "ids", REPORT_ID_BYTES)
         count = len(ids)
         if not count:
@@ -174,10 +175,10 @@ class Admission:
         """The rows of ``invitations``."""
         return split(self.invitations.tobytes(), INVITATION_DIGEST_BYTES)
 
-    def pack(self) -> bytes:
-        """The message, in canonical form."""
-        invitations = self.invitations.tobytes()
-        fields = {"version": wire.VERSION, "id": self.id, "invitations": invitations}
+    def pack(self, task_version: int = wire.VERSION) -> bytes:
+        """The message about a task of this version, in canonical form."""
+        version, invitations = stated_version(task_version, "admission"), self.invitations.tobytes()
+        fields = {"version": version, "id": self.id, "invitations": invitations}
         return wire.pack(fields | ({"in_time": True} if self.in_time else {}))
 
     @classmethod
@@ -192,7 +193,7 @@ class Admission:
                 "The body is not an admission: send the map {version, id, invitations}, and "
                 "in_time where all were taken in time."
             )
-        _check_version(fields, "admission")
+        _check_version(fields, "admission", *stated_versions("admission"))
         admission_id, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
         if not isinstance(admission_id, bytes) or len(admission_id) != ADMISSION_ID_BYTES:
             raise MalformedReport(f"id must be binary, {ADMISSION_ID_BYTES} bytes.")
@@ -281,11 +282,11 @@ def _unpacked(data: bytes, names: Iterable[str]) -> dict[str, Any]:
         raise MalformedReport(f"The body is not the msgpack map asked for: {error}.") from None
 
 
-def _check_version(fields: dict[str, Any], what: str) -> None:
+def _check_version(fields: dict[str, Any], what: str, *stated: int) -> None:
     version = fields["version"]
-    if type(version) is not int or version != wire.VERSION:
+    if type(version) is not int or version not in stated:
         raise MalformedReport(
-            f"The {what}'s version is {str(version)[:20]}: send version {wire.VERSION}."
+            f"The {what}'s version is {str(version)[:20]}: send version {stated[-1]}."
         )
 
 

@@ -10,6 +10,7 @@ from .errors import (
     NotAdmitted,
     NotAuthorized,
     PrivetError,
+    QuotaReached,
     TaskNotOpen,
     problem_of,
 )
@@ -170,6 +171,10 @@ LOSSES = {
     "too-few": "too few others were with it for anybody to hide among them",
 }
 """Reasons for which a relay loses a report, in words."""
+SPOOL_GONE = "spool-gone"
+"""The reason that a curator finds by itself."""
+LOSSES_FOUND = LOSSES | {SPOOL_GONE: "the relay's spool that held them is gone"}
+"""Reasons for which reports that a relay had taken are lost, in words, as a curator knows them."""
 FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
 """The states that no news changes."""
 
@@ -192,6 +197,14 @@ def not_open(task: "Task") -> TaskNotOpen:
     return TaskNotOpen(
         "The task takes no reports now: it is not open, or outside its dates (opens: "
         f"{opens}, closes: {closes}). Keep the report and send the same bytes when it is open."
+    )
+
+
+def quota_reached() -> QuotaReached:
+    """The error for a report to a task that has all the reports it takes."""
+    return QuotaReached(
+        "This task has reached its quota of reports: nothing was counted, and the report need not "
+        "be sent again."
     )
 
 

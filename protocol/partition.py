@@ -139,6 +139,8 @@ class Partition:
         Every node is compared and as many steps are taken as a tree of this size can be deep, so
         that the time does not tell where the record is.
         """
+        if not self.columns:  # then it has one cell
+            return 0
         left, right = self._children
         child = np.where(x[self.feature] < self.threshold, left, right).data
         node = 0
@@ -150,7 +152,7 @@ class Partition:
 class Tree(Message):
     """A ``Partition`` as a message: its arrays as lists."""
 
-    columns: int = Field(ge=1, le=MAX_COLUMNS)
+    columns: int = Field(ge=0, le=MAX_COLUMNS)
     feature: Nodes
     threshold: Thresholds
     left: Nodes
@@ -201,9 +203,9 @@ def _as_index(values: Sequence[int] | Index) -> Index:
 
 
 def _check_shape(tree: Partition) -> None:
-    if not 1 <= tree.columns <= MAX_COLUMNS:
+    if not 0 <= tree.columns <= MAX_COLUMNS:
         raise InvalidTask(
-            f"A partition needs 1 to {MAX_COLUMNS} columns, not {tree.columns}: "
+            f"A partition needs 0 to {MAX_COLUMNS} columns, not {tree.columns}: "
             "use fewer features or categories."
         )
     shapes = {array.shape for array in (tree.feature, tree.threshold, tree.left, tree.right)}
@@ -224,6 +226,8 @@ def _check_children(tree: Partition) -> None:
     split = tree.feature[inner]
     if not (whole and later and np.array_equal(tree.right == LEAF, tree.left == LEAF)):
         raise InvalidTask("A partition's nodes must form one binary tree, parents first.")
+    if len(split) and not tree.columns:
+        raise InvalidTask("A partition without columns has one cell.")
     if ((split < 0) | (split >= tree.columns)).any():
         raise InvalidTask(f"A partition may split only on its columns 0 to {tree.columns - 1}.")
     if (tree.feature[tree.left == LEAF] != LEAF).any():

@@ -5,13 +5,14 @@ call this one function. A record that does not fit becomes a report like all oth
 answers a durable report with a ``Receipt``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
 
 from . import wire
+from .earlier import stated_version, stated_versions
 from .errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
 from .features import EncodedRecord, encode_record
 from .label_scale import label_level
@@ -38,7 +39,10 @@ AnsweredQuestion = Annotated[
 
 
 class Report(wire.Message):
-    """A holder's report: task id, 16 random id bytes, one payload per answered question."""
+    """A holder's report: task id, 16 random id bytes, one payload per answered question.
+
+    ``version`` follows from that of the task.
+    """
 
     task: bytes = Field(min_length=TASK_ID_BYTES, max_length=TASK_ID_BYTES)
     id: bytes = Field(min_length=REPORT_ID_BYTES, max_length=REPORT_ID_BYTES)
@@ -46,6 +50,14 @@ class Report(wire.Message):
         tuple[AnsweredQuestion, ...],
         Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_QUESTIONS),
     ]
+    version: int = wire.VERSION
+
+    @classmethod
+    def to(cls, task: Task, report_id: bytes, answers: Iterable[tuple[int, bytes]]) -> "Report":
+        """The report to a task under an id; nothing is checked against the task."""
+        version = stated_version(task.version, "report")
+        task_id = bytes.fromhex(task.id)
+        return cls(task=task_id, id=report_id, answers=tuple(answers), version=version)
 
     @field_validator("answers")
     @classmethod
@@ -58,7 +70,7 @@ class Report(wire.Message):
 
     def pack(self) -> bytes:
         """The canonical msgpack form: a map with sorted keys, of a length fixed by the task."""
-        return wire.pack({**self.model_dump(), "version": wire.VERSION})
+        return wire.pack(self.model_dump())
 
     @classmethod
     def unpack(cls, data: bytes) -> "Report":
@@ -81,23 +93,29 @@ class Report(wire.Message):
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> "Report":
         version = fields.get("version")
-        if type(version) is not int or version != wire.VERSION:
+        if type(version) is not int or version not in stated_versions("report"):
             raise MalformedReport(
-                f"The report's version is {str(version)[:20]}: this curator reads {wire.VERSION}."
+                f"The report's version is {str(version)[:20]}: send that of the task."
             )
         try:
-            return cls.model_validate({k: v for k, v in fields.items() if k != "version"})
+            return cls.model_validate(fields)
         except ValidationError as error:
             raise MalformedReport(wire.first_fault(error)) from None
 
     def check(self, task: Task) -> None:
         """Raise unless this is a possible report for ``task``.
 
-        ``TaskMismatch`` for another task's report, ``WrongQuestions`` if the answers are not those
-        that the allocation asks for, ``WrongPayload`` for an impossible payload.
+        ``TaskMismatch`` for another task's report, ``MalformedReport`` for another version,
+        ``WrongQuestions`` if the answers are not those that the allocation asks for,
+        ``WrongPayload`` for an impossible payload.
         """
         if self.task.hex() != task.id:
             raise TaskMismatch("The report is for another task: send it to that task's address.")
+        version = stated_version(task.version, "report")
+        if self.version != version:
+            raise MalformedReport(
+                f"The report's version is {self.version}: this task's have version {version}."
+            )
         check_questions(task, tuple(question for question, _ in self.answers))
         for question, payload in self.answers:
             fault = task.mechanisms[question].fault(payload)
@@ -153,7 +171,7 @@ def draw_report(task: Task, record: EncodedRecord, randomness: RandomBytes) -> R
         for question in _asked(task, randomness)
         for category in [_choose(task, question, record, randomness)]
     )
-    return Report(task=bytes.fromhex(task.id), id=report_id, answers=answers)
+    return Report.to(task, report_id, answers)
 
 
 def _choose(task: Task, question: int, record: EncodedRecord, randomness: RandomBytes) -> int:

@@ -25,7 +25,6 @@ SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 )
 """Characters with Unicode's property White_Space; ``str.strip`` removes four control codes more."""
 
-LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 ENDS = re.compile(r"[\r\n]+")
 LONGEST = 4_000
 """Characters of the longest text that is made tidy; names are far shorter. It takes time by n^2 for
@@ -52,7 +51,7 @@ def tidy(text: str) -> str:
     if len(text) > LONGEST:
         return text
     if "\n" in text or "\r" in text:
-        text = " ".join(line.strip(" \t") for line in ENDS.split(text))  # as by LINE_BREAKS
+        text = " ".join(line.strip(" \t") for line in ENDS.split(text))
     return normalize("NFC", text)
 
 

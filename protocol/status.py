@@ -12,7 +12,9 @@ from .results import Results
 
 MOST_HELD = 10**12
 """Reports that a relay can say it holds, waits for or has lost: as many as a task can ask for."""
-Held = Annotated[int, Field(ge=0, le=MOST_HELD)]
+HELD_STEP = 20
+"""Multiple to which a relay rounds up a number of held reports while more may come."""
+Held = Annotated[int, Field(ge=0, le=MOST_HELD, strict=True)]
 
 
 class CollectionStatus(BaseModel):
@@ -32,8 +34,8 @@ class CollectionStatus(BaseModel):
     invited: bool | None = Field(description="Whether only invited reports count.")
     asks_again: bool = Field(
         default=False,
-        description="Whether holders should send again what was counted, since the curator was "
-        "restored from a backup. What was not lost is not counted twice.",
+        description="Whether holders should send again what was counted, since the curator's "
+        "database was restored or put back. What was not lost is not counted twice.",
     )
     as_files: bool = Field(
         default=False,
@@ -71,9 +73,19 @@ class Holdings(BaseModel):
     )
 
     reports: Held = Field(description="Reports that wait there; in steps while more may come.")
-    least: int = Field(ge=1, le=MOST_HELD, description="Reports that it waits for.")
+    least: int = Field(ge=1, le=MOST_HELD, strict=True, description="Reports that it waits for.")
     lost: dict[Annotated[str, Field(pattern="^[a-z][a-z-]{0,63}$")], Held] = Field(
         max_length=16, description="Reports that it lost, by reason."
+    )
+    spool: str = Field(
+        default="",
+        pattern="^([0-9a-f]{8})?$",
+        description="The random name of its spool: what another one held is lost.",
+    )
+    delivered: Held = Field(
+        default=0,
+        description="Reports of that spool that the curator has said it counted: fewer are there "
+        "once its database was put back.",
     )
 
     @property

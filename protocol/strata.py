@@ -45,6 +45,24 @@ class Strata:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def tree(self, partition: Partition) -> Partition:
+        """The part of ``partition`` whose cells are the strata, its nodes in their order."""
+        below = np.zeros(partition.nodes, dtype=np.bool_)
+        for nodes in partition.levels[1:]:
+            parent = partition.parent[nodes]
+            below[nodes] = below[parent] | np.isin(parent, self.nodes)
+        kept = np.flatnonzero(~below)
+        place = np.full(partition.nodes + 1, LEAF, dtype=np.int32)  # a leaf's child is -1, the last
+        place[kept] = np.arange(len(kept))
+        ends = np.isin(kept, self.nodes)
+        return Partition.build(
+            partition.columns,
+            np.where(ends, LEAF, partition.feature[kept]),
+            np.where(ends, 0.0, partition.threshold[kept]),
+            place[np.where(ends, LEAF, partition.left[kept])],
+            place[np.where(ends, LEAF, partition.right[kept])],
+        )
+
     @property
     def most_hidden(self) -> int:
         """The greatest number of cells in a stratum."""

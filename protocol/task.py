@@ -14,11 +14,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from . import wire
+from . import earlier, wire
 from .errors import InvalidTask, TaskMismatch
 from .features import (
     UNSHOWABLE,
     Category,
+    Classes,
     Column,
     Feature,
     Label,
@@ -33,6 +34,7 @@ from .limits import (
     MAX_CELLS,
     MAX_COLUMNS,
     MAX_DESCRIPTION_LENGTH,
+    MAX_LEVELS,
     MAX_NAME_LENGTH,
     MAX_NODES,
     MAX_PARAMETERS,
@@ -43,6 +45,7 @@ from .limits import (
     MAX_TABLE_ENTRIES,
     MAX_TASK_BYTES,
     MAX_TRANSLATIONS,
+    SMALLEST_GROUP,
 )
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
@@ -63,6 +66,7 @@ Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
 Part = Annotated[int, Field(ge=1, le=MAX_PART)]
 GroupSize = Annotated[int, Field(ge=0, lt=2**53)]
+BatchSize = Annotated[int, Field(ge=1, le=10**12)]
 
 _LINK = re.compile(r"https://[!-~]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
@@ -138,6 +142,12 @@ class Question(wire.Message):
     centring: Centring | None = wire.left_out(
         None, "Per-cell centres and a radius, relative to which a numeric label is reported."
     )
+    levels: int = wire.left_out(
+        2,
+        "Evenly spaced points of a numeric label's range, to which it is rounded at random.",
+        ge=2,
+        le=MAX_LEVELS,
+    )
 
 
 class Task(wire.Message):
@@ -148,13 +158,12 @@ class Task(wire.Message):
     constructor, pydantic's ``ValidationError`` for a single field).
     """
 
-    version: Literal[3] = wire.VERSION
+    version: Literal[2, 3, 4] = wire.VERSION
     name: Name
     description: str = Field(default="", max_length=MAX_DESCRIPTION_LENGTH)
     features: Annotated[
-        tuple[Feature, ...],
-        Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_COLUMNS),
-    ]
+        tuple[Feature, ...], Field(strict=False, fail_fast=True, max_length=MAX_COLUMNS)
+    ] = Field(description="Without any, every partition has one cell.")
     label: Label
     partitions: Annotated[
         tuple[Tree, ...],
@@ -171,11 +180,10 @@ class Task(wire.Message):
     opens: Second | None = Field(default=None, description="First second of collection, Unix time.")
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
     invited: bool = wire.left_out(False, "Whether only reports with an invitation count.")
-    smallest_batch: int | None = wire.left_out(
+    smallest_batch: BatchSize | Literal["all"] | None = wire.left_out(
         None,
-        "Fewest reports that a relay forwards together, at the end of the collection as well.",
-        ge=1,
-        le=10**12,
+        "Fewest reports that a relay forwards together, at the end of the collection as well; with "
+        "`all` it forwards all together, when the collection has ended, if they are 20 or more.",
     )
     edition: int = wire.left_out(
         1, "Distinguishes it from deleted tasks with the same content.", ge=1, lt=2**31
@@ -198,6 +206,7 @@ class Task(wire.Message):
     @model_validator(mode="after")
     def _check(self) -> Self:
         """All that concerns more than one field; each step relies on those before it."""
+        self._check_version()
         self._check_features_and_dates()
         if self.panel is not None:
             self._check_panel(self.panel)
@@ -207,6 +216,21 @@ class Task(wire.Message):
         self._check_group_sizes()
         self._check_mechanisms()
         return self
+
+    def _check_version(self) -> None:
+        unread = earlier.unread(self.version, [each.mechanism for each in self.questions])
+        if unread is not None:
+            raise InvalidTask(unread)
+        later = {
+            "no features": not self.features,
+            "levels": any(question.levels != 2 for question in self.questions),
+            "smallest_batch 'all'": self.smallest_batch == "all",
+            "a headline": isinstance(self.label, Classes) and self.label.headline is not None,
+            "two questions and disclosed columns": bool(self.disclosed) and len(self.questions) > 1,
+        }
+        if self.version < 4 and any(later.values()):
+            what = next(name for name, stands in later.items() if stands)
+            raise InvalidTask(f"A task of version {self.version} cannot have {what}: 4 can.")
 
     def _check_features_and_dates(self) -> None:
         names = [feature.name for feature in self.features] + [self.label.name]
@@ -263,10 +287,27 @@ class Task(wire.Message):
             )
         if len(set(self.disclosed)) != len(self.disclosed):
             raise InvalidTask("A column is named twice as disclosed.")
-        if self.disclosed and (len(self.questions) != 1 or self.questions[0].asks != "label"):
+        if not self.disclosed:
+            return
+        first, *others = self.questions
+        if first.asks != "label" or len(others) > 1 or (others and self.allocation != "one"):
             raise InvalidTask(
-                "A task with disclosed columns has one question, about the label: reports to "
-                "several would disclose several cells. Ask one question, or disclose nothing."
+                "A task with disclosed columns asks each holder one question, about the label: "
+                "reports to several would disclose several cells. Ask one question, or two of "
+                "which each holder answers one, or disclose nothing."
+            )
+        for other in others:
+            self._check_about_strata(first, other)
+
+    def _check_about_strata(self, first: Question, other: Question) -> None:
+        """Check that ``other`` asks for the label alone, and discloses what the ``first`` does."""
+        if max(first.partition, other.partition) >= len(self.trees) or self.strata is None:
+            raise InvalidTask("A question names no partition of the task.")
+        upper = Tree.of(self.strata.tree(self.tree_of(0)))
+        if other.asks != "label" or self.partitions[other.partition] != upper:
+            raise InvalidTask(
+                "Where columns are disclosed, a second question asks for the label alone, and its "
+                "cells are the strata of the first."
             )
 
     def _check_questions(self) -> None:
@@ -285,6 +326,15 @@ class Task(wire.Message):
         for index, question in enumerate(self.questions):
             if question.partition >= len(self.trees):
                 raise InvalidTask(f"Question {index} names no partition of the task.")
+            if question.levels != 2 and (
+                not isinstance(self.label, Range)
+                or question.asks != "label"
+                or question.centring is not None
+            ):
+                raise InvalidTask(
+                    f"Question {index}: levels are for a numeric label on its whole range: leave "
+                    "them out of a question about classes or cells, and of one with a centring."
+                )
             if question.centring is None:
                 continue
             if not isinstance(self.label, Range) or question.asks != "label":
@@ -325,7 +375,7 @@ class Task(wire.Message):
     @cached_property
     def canonical(self) -> bytes:
         """The bytes that are published and hashed: msgpack, map keys sorted."""
-        return wire.pack_message(self)
+        return wire.pack_message(self, earlier.NAMES.get(self.version))
 
     @cached_property
     def id(self) -> str:
@@ -349,6 +399,7 @@ class Task(wire.Message):
             wave=self.wave,
             waves=tuple(wave.id for wave in self.waves) if self.is_panel else (),
             invited=self.invited,
+            at_the_end=self.smallest_batch == "all",
         )
 
     @property
@@ -406,6 +457,19 @@ class Task(wire.Message):
         """The parts of the holders, of their sum, that are asked each question; all are asked all
         where they are not drawn."""
         return self.parts or (1,) * len(self.questions)
+
+    @property
+    def fewest_together(self) -> int:
+        """Fewest reports that a relay forwards together; 1 where the task says nothing."""
+        if self.smallest_batch == "all":
+            return SMALLEST_GROUP
+        return self.smallest_batch or 1
+
+    def asks_label_alone(self, question: int) -> bool:
+        """True of a question about the label that hides no cell."""
+        mechanism = self.mechanisms[question]
+        one_cell_each = mechanism.cells == mechanism.stratum_count
+        return one_cell_each and self.questions[question].asks == "label"
 
     def asked_share(self, question: int) -> float:
         """The share of the holders who answer a question."""
@@ -466,20 +530,26 @@ class Task(wire.Message):
                 question.mechanism,
                 question.epsilon,
                 self.tree_of(index).cells,
-                self.label.slots if question.asks == "label" else 1,
+                self.slots_of(index),
                 question.parameters,
                 regression=isinstance(self.label, Range) and question.asks == "label",
-                strata=() if self.strata is None else self.strata.of_cell.tolist(),
+                strata=self._strata_of_cells(index),
             )
             for index, question in enumerate(self.questions)
         )
 
     @cached_property
     def strata(self) -> Strata | None:
-        """The strata of the one question's partition; None if no column is disclosed."""
+        """The strata of the first question's partition; None if no column is disclosed."""
         if not self.disclosed:
             return None
         return Strata.of(self.tree_of(0), disclosed_columns(self.features, self.disclosed))
+
+    def _strata_of_cells(self, question: int) -> list[int]:
+        """The stratum of each cell of a question; those of a second question are the strata."""
+        if self.strata is None:
+            return []
+        return self.strata.of_cell.tolist() if question == 0 else list(range(len(self.strata)))
 
     @property
     def stratum_bytes(self) -> int:
@@ -497,6 +567,14 @@ class Task(wire.Message):
             else None
             for index, question in enumerate(self.questions)
         )
+
+    def slots_of(self, question: int) -> int:
+        """The number of label values that a question distinguishes: 1 where it asks for the cell,
+        and the levels of a numeric label."""
+        asked = self.questions[question]
+        if asked.asks == "cell":
+            return 1
+        return self.label.slots if isinstance(self.label, Classes) else asked.levels
 
     def tree_of(self, question: int) -> Partition:
         """The partition that a question asks about."""
@@ -529,14 +607,11 @@ class Task(wire.Message):
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> "Task":
         """A task from its fields; raises ``InvalidTask`` that says what is wrong with them."""
-        version = fields.get("version", wire.VERSION)
-        if version != wire.VERSION:
-            raise InvalidTask(
-                f"The task's version is {str(version)[:20]} and this program reads {wire.VERSION}: "
-                "update the program, or create an older task again."
-            )
+        unread = earlier.unread(fields.get("version", wire.VERSION), ())
+        if unread is not None:
+            raise InvalidTask(unread)
         try:
-            return cls.model_validate(fields)
+            return cls.model_validate(earlier.in_todays_names(fields))
         except ValidationError as error:
             raise InvalidTask(wire.first_fault(error)) from None
 

@@ -6,6 +6,7 @@ from math import fsum
 from typing import Any
 
 from . import wire
+from .earlier import unread
 from .limits import MAX_COLUMNS, MAX_NODES, MAX_TASK_BYTES, MAX_TASK_ITEMS, MAX_TEXT_BYTES
 from .panel import Panel
 
@@ -21,7 +22,7 @@ TASK_BOUNDS = wire.Bounds(
 
 @dataclass(frozen=True, kw_only=True)
 class TaskHead:
-    """A task in short, also one of an earlier version, which this program does not answer."""
+    """A task in short, also one of an earlier version that this program does not read."""
 
     id: str
     version: int
@@ -41,6 +42,10 @@ class TaskHead:
     waves: tuple[str, ...] = ()
     """The ids of a panel's waves; empty for any other task."""
     invited: bool = False
+    at_the_end: bool = False
+    """True if relays hold all reports until the collection has ended."""
+    unread: str | None = None
+    """The reason why this program does not read the task; None if it does."""
 
     @classmethod
     def read(cls, task_id: str, canonical: bytes) -> "TaskHead":
@@ -49,6 +54,7 @@ class TaskHead:
         try:
             label, dates = fields["label"], (fields["opens"], fields["closes"])
             spent = [float(question["epsilon"]) for question in fields["questions"]]
+            mechanisms = [question["mechanism"] for question in fields["questions"]]
             return cls(
                 id=task_id,
                 version=fields["version"],
@@ -60,6 +66,8 @@ class TaskHead:
                 opens=dates[0],
                 closes=dates[1],
                 invited=fields.get("invited") is True,
+                at_the_end=fields.get("smallest_batch") == "all",
+                unread=unread(fields["version"], mechanisms),
                 **_of_panel(fields, dates),
             )
         except (AttributeError, KeyError, TypeError) as error:

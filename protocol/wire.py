@@ -6,6 +6,7 @@ built: no length in the bytes is believed, and the number of containers is limit
 empty list takes one byte on the wire and sixty in memory.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import category
@@ -45,8 +46,8 @@ class Bounds:
     binary: int
 
 
-VERSION: Final = 3
-"""Version of the protocol: every message states it, and a reader refuses any other."""
+VERSION: Final = 4
+"""Version of the protocol, which new tasks and all messages about them state."""
 MAX_FIELDS = 32
 """Maximum number of keys in a map of a message."""
 
@@ -59,10 +60,14 @@ def pack(value: Any) -> bytes:
     return packed
 
 
-def pack_message(message: Message) -> bytes:
-    """The canonical bytes of a message, made field by field to keep fewer copies in memory."""
-    fields = (message.model_dump(include={name}) for name in sorted(type(message).model_fields))
-    parts = [pack(name) + pack(value) for field in fields for name, value in field.items()]
+def pack_message(message: Message, names: Mapping[str, str] | None = None) -> bytes:
+    """The canonical bytes of a message, made field by field to keep fewer copies in memory.
+
+    ``names`` are those of its fields in the bytes, where they are others.
+    """
+    named = sorted(((names or {}).get(name, name), name) for name in type(message).model_fields)
+    fields = ((own, message.model_dump(include={name})) for own, name in named)
+    parts = [pack(own) + pack(value) for own, field in fields for value in field.values()]
     return b"".join([msgpack.Packer().pack_map_header(len(parts)), *parts])
 
 

@@ -27,11 +27,11 @@ from starlette.types import ASGIApp, Scope
 
 from privet import page
 from privet.http_client.address import TaskAddress
-from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
+from privet.http_client.errors import is_of_curator
 from privet.http_client.report_client import Offer, ReportClient
 from privet.http_server import cors
 from privet.http_server.acceptance import read_typed
-from privet.http_server.bodies import BodyBudget, Head, MemoryShare
+from privet.http_server.bodies import BodyBudget, Head
 from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
@@ -66,7 +66,13 @@ from privet.protocol.errors import (
     ReportNotFound,
     TaskNotFound,
 )
-from privet.protocol.lifecycle import not_invited, not_open, report_state_for
+from privet.protocol.lifecycle import (
+    Phase,
+    not_invited,
+    not_open,
+    quota_reached,
+    report_state_for,
+)
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
 from privet.protocol.report import Report
@@ -226,7 +232,10 @@ class Relay:
     async def post_receipt(self, request: Request) -> Response:
         """The curator's receipt for a report that it counted; the curator is not asked."""
         with self.budget.share() as share:
-            body = await _read(request, MAX_REPORT_BYTES, share)
+            head = Head.of(request.scope)
+            body = await read_typed(
+                request.receive, head, REPORT_MEDIA_TYPE, limit=MAX_REPORT_BYTES, share=share
+            )
             report = await to_thread.run_sync(Report.unpack, body)
         task_id = request.path_params["task_id"]
         receipt = await self._in_spool(self._spool.receipt, task_id, report.id, hash_of(report))
@@ -239,6 +248,8 @@ class Relay:
         known."""
         collection = await self.watch.look(task.id)
         closed = task.closes is not None and self._clock() - self.watch.ahead >= task.closes
+        if not closed and collection is not None and collection.phase is Phase.FULL:
+            return quota_reached()
         if closed or (collection is not None and not collection.collecting):
             return not_open(task)
         return not_invited() if collection is not None and collection.invited else None
@@ -273,6 +284,18 @@ class _NamedRoute(Route):
         return match, {**child_scope, ROUTE: self.path}
 
 
+async def _answer_page(request: Request) -> Response:
+    if "service-worker" in request.headers:  # which would stand between people and this page
+        raise HTTPException(403, "Nothing here serves as a service worker.")
+    name = request.path_params["name"]
+    task_url = f"..{TASKS}/{name}"
+    file = page.INDEX if re.fullmatch(TASK_ID, name) or name == page.PREVIEW else name
+    reply = None if name == page.INDEX else page.served(file, task_url, request.headers)
+    if reply is None:
+        raise HTTPException(404)
+    return Response(reply.body, reply.status, reply.headers)
+
+
 def create_app(
     relay: Relay, metrics: RelayMetrics | None = None, metrics_token: str | None = None
 ) -> ASGIApp:
@@ -285,20 +308,12 @@ def create_app(
         return JSONResponse({"status": "ok"})
 
     async def get_metrics(request: Request) -> Response:
-        if not _is_token(request, metrics_token):
+        token, needed = Head.of(request.scope).token or "", metrics_token or ""
+        if not needed or not hmac.compare_digest(token.encode(), needed.encode()):
             raise NotAuthorized("Metrics need the token that the relay's operator has set.")
         assert metrics is not None  # noqa: S101  # else there is no such route
         text = await to_thread.run_sync(metrics.text)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
-
-    async def answer_page(request: Request) -> Response:
-        name = request.path_params["name"]
-        task_url = f"..{TASKS}/{name}"
-        file = page.INDEX if re.fullmatch(TASK_ID, name) or name == page.PREVIEW else name
-        reply = None if name == page.INDEX else page.served(file, task_url, request.headers)
-        if reply is None:
-            raise HTTPException(404)
-        return Response(reply.body, reply.status, reply.headers)
 
     async def not_here(_request: Request) -> Response:
         raise NotImplementedError  # ReportUpload answers; other methods are refused by this route
@@ -318,7 +333,7 @@ def create_app(
                 for each, answer in calls.items()
             ),
             _NamedRoute(RELAY, relay.get_description, methods=["GET"]),
-            _NamedRoute("/answer/{name}", answer_page),
+            _NamedRoute("/answer/{name}", _answer_page),
             _NamedRoute("/healthz", health),
             _NamedRoute("/readyz", relay.get_readiness),
         ]
@@ -346,32 +361,16 @@ def create_app(
     return RequestIds(stack)
 
 
-def _is_token(request: Request, expected: str | None) -> bool:
-    """True if the request carries the ``expected`` token; never, if none is set."""
-    if not expected:
-        return False
-    token = Head.of(request.scope).token or ""
-    return hmac.compare_digest(token.encode(), expected.encode())
-
-
 @contextmanager
 def _curator_down() -> Iterator[None]:
     """Raise ``CuratorDown`` if the curator does not answer, or not as a curator does."""
     try:
         yield
-    except (CuratorUnreachable, UnexpectedResponse) as error:
+    except PrivetError as error:
+        if is_of_curator(error):
+            raise
         log.warning("the curator does not answer: %s", error.detail)
         raise CuratorDown(
             "The relay gets no answer from its curator, so it cannot check anything: try again "
             "later."
         ) from None
-
-
-async def _read(request: Request, limit: int, share: MemoryShare) -> bytes:
-    return await read_typed(
-        request.receive,
-        Head.of(request.scope),
-        REPORT_MEDIA_TYPE,
-        limit=limit,
-        share=share,
-    )

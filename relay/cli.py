@@ -19,27 +19,36 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from anyio import create_task_group, to_thread
 from rich.console import Console
 
 from privet.http_client.address import TaskAddress
+from privet.http_client.errors import CuratorUnreachable, Moved, is_of_curator
 from privet.http_client.report_client import ReportClient, Retry
+from privet.http_server.addresses import read_proxies
 from privet.http_server.tokens import fault_of_token
 from privet.protocol.calls import API, TASKS
-from privet.protocol.errors import PrivetError, ReportNotFound
+from privet.protocol.errors import (
+    InsufficientScope,
+    NotAuthorized,
+    PrivetError,
+    ReportNotFound,
+    TaskNotFound,
+)
 from privet.protocol.help_texts import whole_paragraphs
 from privet.protocol.installing import install_command
 from privet.protocol.limits import BATCH
-from privet.protocol.status import MOST_HELD
+from privet.protocol.status import MOST_HELD, Holdings
 
 from .curator_calls import CountingClient
 from .errors import CannotServe
 from .forwarding import Forwarder
 from .spool import Spool
 from .status import BatchSizes, RelayStatus
-from .telling import Teller
+from .telling import NO_TASK, Teller
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
 STOP_SECONDS = 10
@@ -81,6 +90,14 @@ def _token(token: str | None) -> str | None:
     if fault is not None:
         raise typer.BadParameter(fault)
     return token
+
+
+def _proxies(proxies: str) -> str:
+    """Refuse trusted proxies by which no address can be recognised."""
+    try:
+        return read_proxies(proxies)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +144,11 @@ class Settings:
         ),
     ] = None
     proxies: Annotated[
-        str, typer.Option(help="Addresses of trusted proxies, separated by commas; * for all.")
+        str,
+        typer.Option(
+            callback=_proxies,
+            help="Addresses of trusted proxies, separated by commas; * for all.",
+        ),
     ] = ""
     batches: Annotated[
         str | None,
@@ -241,25 +262,87 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
         return await client.status(client.address(url))
 
 
-async def _refuse_relay(nowhere: TaskAddress, *, insecure_http: bool) -> None:
-    """Raise ``CannotServe`` if a relay answers where the curator should, as only relays know
-    states.
+async def _check_curator(settings: Settings) -> None:
+    """Raise ``CannotServe`` unless the curator takes this relay's batches.
 
-    A curator that does not answer yet may be asked later.
+    One that does not answer may be asked later, by a relay that has a spool already.
     """
+    where, folder = settings.curator.rstrip("/"), settings.spool.absolute().parent
+    if not folder.is_dir():
+        raise CannotServe(f"There is no folder {folder} for --spool: make it, or name another.")
+    if where.endswith(API):
+        raise CannotServe(f"Give --curator without {API}: {where.removesuffix(API)}.")
+    if settings.token is None and settings.batches is None:
+        raise CannotServe(
+            "The curator takes batches only with a token: put one of scope relay into "
+            "PRIVET_RELAY_TOKEN (its admin runs 'privet token issue NAME --scope relay')."
+        )
+    retry = Retry(attempts=1)
+    async with ReportClient(
+        insecure_http=settings.insecure_http, retry=retry, token=settings.token
+    ) as client:
+        nowhere = _address_at(client, where)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await _refuse_relay(client, nowhere)
+                await client.curator_key(nowhere)
+                if settings.token is not None:
+                    await _try_token(client, nowhere)
+        except CannotServe:
+            raise
+        except (PrivetError, TimeoutError) as error:
+            if is_of_curator(error):
+                fault = f"The curator at {where} takes no calls now: {error}"
+            elif isinstance(error, Moved):
+                fault = error.detail
+            else:
+                is_silent = type(error) in {CuratorUnreachable, TimeoutError}
+                found = "Nobody answers" if is_silent else "What answers is no curator"
+                fault = f"{found} at {where}: give the curator's address with --curator."
+            if not settings.spool.exists():
+                raise CannotServe(fault) from None
+            log.warning("%s Reports are kept meanwhile.", fault)
+
+
+def _address_at(client: ReportClient, where: str) -> TaskAddress:
+    """The address at ``where`` of a task that nobody has."""
+    parsed = urlsplit(where)
+    if parsed.scheme not in {"http", "https"} or not parsed.netloc:
+        raise CannotServe(
+            f"--curator {where!r} is no address: give the curator's, such as "
+            "https://curator.example."
+        )
+    return client.address(f"{where}{TASKS}/{NO_TASK}")
+
+
+async def _refuse_relay(client: ReportClient, nowhere: TaskAddress) -> None:
+    """Raise ``CannotServe`` if a relay answers, as only relays know states of reports."""
     try:
-        async with (
-            asyncio.timeout(LOOK_SECONDS),
-            ReportClient(insecure_http=insecure_http, retry=Retry(attempts=1)) as client,
-        ):
-            await client.report_status(nowhere, NO_REPORT)
+        await client.report_status(nowhere, NO_REPORT)
     except ReportNotFound:
         raise CannotServe(
             "The address given with --curator is a relay's: relays forward to curators only. Give "
             "the curator's own address."
         ) from None
-    except (PrivetError, TimeoutError):
+    except PrivetError:
         pass
+
+
+async def _try_token(client: ReportClient, nowhere: TaskAddress) -> None:
+    """Raise ``CannotServe`` if the curator refuses the token."""
+    try:
+        await client.tell_holdings(nowhere, Holdings(reports=0, least=1, lost={}))
+    except NotAuthorized:
+        raise CannotServe(
+            "The curator does not know the token in PRIVET_RELAY_TOKEN, or no longer: get one by "
+            "'privet token issue NAME --scope relay'."
+        ) from None
+    except InsufficientScope:
+        raise CannotServe(
+            "The token in PRIVET_RELAY_TOKEN is of another scope: give one of scope relay."
+        ) from None
+    except TaskNotFound:
+        pass  # it was taken
 
 
 def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -279,12 +362,13 @@ async def _serve(settings: Settings) -> None:
         from privet.http_server.connections import (
             ConnectionLimits,
             accepting,
+            address_of,
             allow_connections,
             listen,
             server_config,
         )
 
-        from .app import NO_TASK, Relay, create_app
+        from .app import Relay, create_app
         from .metrics import RelayMetrics
     except ImportError:
         raise CannotServe(f"A relay needs a web server: {install_command('relay')}.") from None
@@ -294,6 +378,7 @@ async def _serve(settings: Settings) -> None:
         from .batch_writer import BatchWriter
 
         folder = BatchWriter(settings.batches)
+    await _check_curator(settings)
     async with CountingClient(insecure_http=settings.insecure_http, token=settings.token) as client:
         with (
             Spool(settings.spool) as spool,
@@ -318,7 +403,6 @@ async def _serve(settings: Settings) -> None:
                 folder=folder,
                 teller=None if settings.token is None else teller,
             )
-            await _refuse_relay(relay.address(NO_TASK), insecure_http=settings.insecure_http)
             allow_connections(limits.connections)
             metrics = RelayMetrics(spool, client) if settings.metrics_token else None
             application = create_app(relay, metrics, settings.metrics_token)
@@ -327,7 +411,7 @@ async def _serve(settings: Settings) -> None:
             server = uvicorn.Server(server_config(application, limits, STOP_SECONDS, **more))
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, server.handle_exit)  # also before it serves, and after
-            address = "{}://{}:{}".format("https" if tls else "http", *listener.getsockname())
+            address = address_of(listener, "https" if tls else "http")
             if settings.log_format is LogFormat.JSON:
                 started = {"url": address, "curator": settings.curator}
                 log.info("relay started", extra=started)

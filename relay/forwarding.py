@@ -11,6 +11,10 @@ what it takes is sent later, in batches that name that admission (docs/adr/0402)
 In a task with disclosed columns a report hides only among those of its stratum. One that would be
 the only one of its cell waits; batches of admitted holders go out as they are, and the status says
 how few of a cell have gone together.
+
+Where a task wants all to go together, nothing goes while it collects. A minute after its end, when
+what was just arriving is there too, all goes: in one message, or in as many as a curator takes.
+Which of them a report is in depends on its random id alone, so they hide it like one batch of all.
 """
 
 import asyncio
@@ -40,6 +44,7 @@ from privet.protocol.errors import (
 )
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.status import CollectionStatus
+from privet.protocol.task import Task
 
 from .batches import MAX_BYTES, TaskQueue
 from .errors import SpoolFailed
@@ -55,6 +60,8 @@ if TYPE_CHECKING:
 MAX_BATCH = 50_000
 KEEP_STATES_DAYS = 30
 DAY_SECONDS = 86_400
+STRAGGLER_SECONDS = 60.0
+"""After an end, seconds in which a report may still arrive that was sent before."""
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
 TOO_FEW = "too-few"
 NOT_OPEN = problem_of(TaskNotOpen("")).name
@@ -82,6 +89,8 @@ class Forwarder:
     folder: "BatchWriter | None" = None
     teller: Teller | None = None
     _forgot: int = field(default=0, init=False)
+    _ended: dict[str, float] = field(default_factory=dict, init=False)
+    """Moments at which the end of tasks was seen whose reports all go together."""
 
     async def run(self, every: float) -> None:
         """Forward what may go, every ``every`` seconds, until cancelled.
@@ -144,13 +153,13 @@ class Forwarder:
         status = await self._look(task_id)
         if status is None or status is CLOSED:
             return None
-        try:
-            task = (await self.client.offer(self.address(task_id))).task
-        except PrivetError as error:
-            log.warning("reports of task %s stay here: %s", task_id[:16], error.detail)
+        task = await self._task(task_id)
+        if task is None:
             return None
         ended = not status.collecting
         if ended and task.opens is not None and self.clock() < task.opens:
+            return None
+        if task.smallest_batch == "all" and not self._all_are_here(task_id, ended=ended):
             return None
         return _Way(
             self.sizes.at_the_end(task) if ended else self.sizes.while_open(task, status),
@@ -159,6 +168,13 @@ class Forwarder:
             last=ended and bool(status.over),
             settled=ended and bool(status.settled),
         )
+
+    def _all_are_here(self, task: str, *, ended: bool) -> bool:
+        """True if the task's end was seen long enough ago for stragglers to have arrived."""
+        if not ended:
+            self._ended.pop(task, None)
+            return False
+        return self.clock() - self._ended.setdefault(task, self.clock()) >= STRAGGLER_SECONDS
 
     async def _ask(self, queue: TaskQueue, way: "_Way") -> set[str]:
         """Ask about the waiting reports' invitations in batches; returns the tasks that stay."""
@@ -184,10 +200,13 @@ class Forwarder:
 
     async def _refused(self, task: str, admissions: Sequence[Admission]) -> set[bytes] | None:
         """Invitations the curator rejected; None if it could not be asked."""
-        refused = set[bytes]()
+        refused, asked_of = set[bytes](), await self._task(task)
+        if asked_of is None:
+            return None
         try:
             for asked in admissions:
-                reply = await self.client.send_admission(self.address(task), asked.pack())
+                message = asked.pack(asked_of.version)
+                reply = await self.client.send_admission(self.address(task), message)
                 refused |= refused_in(reply, asked)
         except PrivetError as error:
             log.warning("invitations of task %s are not asked about: %s", task[:16], error.detail)
@@ -221,12 +240,12 @@ class Forwarder:
             stuck = await send()
         return stuck
 
-    async def _stratum_bytes(self, task: str) -> int | None:
-        """Width of the stratum prefix in bytes; None if the task is unavailable."""
+    async def _task(self, task_id: str) -> Task | None:
+        """The task; None if it is unavailable."""
         try:
-            return (await self.client.offer(self.address(task))).task.stratum_bytes
+            return (await self.client.offer(self.address(task_id))).task
         except PrivetError as error:
-            log.warning("reports of task %s stay here: %s", task[:16], error.detail)
+            log.warning("reports of task %s stay here: %s", task_id[:16], error.detail)
             return None
 
     async def _send_sealed(self) -> set[str]:
@@ -245,13 +264,14 @@ class Forwarder:
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
         batch = await to_thread.run_sync(self.spool.batch, number)
-        stratum_bytes = await self._stratum_bytes(task)
-        if stratum_bytes is None:
+        asked_of = await self._task(task)
+        if asked_of is None:
             return False
+        stratum_bytes = asked_of.stratum_bytes
         group_size = int(batch.group_sizes(stratum_bytes).min()) if stratum_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
-            account, file = await self._deliver(task, batch)
+            account, file = await self._deliver(asked_of, batch)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return False
@@ -275,13 +295,14 @@ class Forwarder:
             _log_refusal(task, len(refused), reason)
         return True
 
-    async def _deliver(self, task: str, batch: Batch) -> tuple[Account, str | None]:
+    async def _deliver(self, task: Task, batch: Batch) -> tuple[Account, str | None]:
         """Post a batch, or write it to the folder; return what became of its reports, and the
         file's name."""
         if self.folder is None:
-            reply = await self.client.send_batch(self.address(task), batch.pack(), receipts=True)
+            message = batch.pack(task.version)
+            reply = await self.client.send_batch(self.address(task.id), message, receipts=True)
             return account_of(reply, split(batch.ids.tobytes(), REPORT_ID_BYTES)), None
-        name = await to_thread.run_sync(self.folder.write, task, batch)
+        name = await to_thread.run_sync(self.folder.write, task.id, batch)
         return Account({HELD: len(batch)}), name
 
     async def _read_outcomes(self) -> None:

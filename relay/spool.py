@@ -16,10 +16,10 @@ waits, and ``outcomes`` those of what became of it.
 
 import os
 import sqlite3
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
+from functools import wraps
 from itertools import compress
-from pathlib import Path
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -27,30 +27,39 @@ from privet.protocol.batch import (
     ADMISSION_ID_BYTES,
     INVITATION_DIGEST_BYTES,
     Admission,
-    Batch,
     split,
 )
 from privet.protocol.errors import NotAuthorized, problem_of
-from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import REPORT_ID_BYTES
 
 from . import batches, outcomes
-from .batches import StoredReport, TaskQueue, key_of, random_order
+from .batches import StoredReport, key_of, random_order
 from .outcomes import COUNTED, HELD, Account
-from .spool_file import MAX_SPOOL_BYTES, SpoolFile
+from .spool_file import SpoolFile
 
+P = ParamSpec("P")
+R = TypeVar("R")
 NOT_INVITED = problem_of(NotAuthorized("")).name
 
 
-class Spool:
+def _verb(
+    of_rows: Callable[Concatenate[sqlite3.Connection, P], R],
+) -> Callable[Concatenate["Spool", P], R]:
+    """A function of the file's rows as a verb, which has a transaction of its own."""
+
+    @wraps(of_rows)
+    def done(self: "Spool", /, *given: P.args, **named: P.kwargs) -> R:
+        with self.transaction() as db:
+            return of_rows(db, *given, **named)
+
+    return done
+
+
+class Spool(SpoolFile):
     """The durable queue of one relay; all verbs are atomic and may be called from any thread.
 
-    Raises what ``SpoolFile`` raises. A context manager that closes it.
+    A context manager that closes it.
     """
-
-    def __init__(self, path: Path, max_bytes: int = MAX_SPOOL_BYTES) -> None:
-        self.path = path
-        self._file = SpoolFile(path, max_bytes)
 
     def __enter__(self) -> Self:
         return self
@@ -58,32 +67,15 @@ class Spool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        """Close the file when what another thread is doing there has ended; later verbs fail."""
-        self._file.close()
-
-    def check(self) -> None:
-        """Raise unless the file can be written durably."""
-        self._file.check()
-
-    def purge(self) -> None:
-        """Overwrite in the file what has left."""
-        self._file.purge()
-
     def add(self, reports: Sequence[StoredReport]) -> list[str]:
         """Keep reports; says for each whether it is ``held``, or was ``counted`` already.
 
         ``conflict`` if another one was taken under its id, which stays. A report that went out and
         was refused has that reason for ever.
         """
-        with self._file.transaction() as db:
-            self._file.check_room(db)
+        with self.transaction() as db:
+            self.check_room(db)
             return add(db, reports)
-
-    def queues(self) -> list[TaskQueue]:
-        """All that waits and is not sealed."""
-        with self._file.transaction() as db:
-            return batches.groups(db)
 
     def draw(
         self,
@@ -101,7 +93,7 @@ class Spool:
         invitation the others stay, as does one that would be alone with its stratum (``seal``).
         """
         key = key_of(task, questions)
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             found = batches.invited_singles(db, key, least, about)
             if found is None:
                 return False
@@ -123,7 +115,7 @@ class Spool:
 
     def drawn(self) -> dict[int, str]:
         """The batches whose invitations the curator is asked about: numbers, and tasks."""
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             return dict(
                 db.execute("SELECT number, task FROM batches WHERE invitations IS NOT NULL")
             )
@@ -131,7 +123,7 @@ class Spool:
     def admissions(self, number: int) -> list[Admission]:
         """The admissions of a batch."""
         query = "SELECT id, invitations FROM admissions WHERE batch = ?"
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             rows = db.execute(query, (number,)).fetchall()
         return [
             Admission.of(i, split(column, INVITATION_DIGEST_BYTES), in_time=True)
@@ -143,7 +135,7 @@ class Spool:
 
         Those whose invitations are ``refused`` leave, the others wait to be sealed.
         """
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             query = "SELECT task, invitations FROM batches WHERE number = ?"
             task, paired = db.execute(query, (number,)).fetchone()
             batch, invitations = batches.read(db, number), split(paired, INVITATION_DIGEST_BYTES)
@@ -162,7 +154,7 @@ class Spool:
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             uninvited = batches.take_out(db, task, uninvited=True)
             return outcomes.turn_away(db, uninvited, NOT_INVITED, day)
 
@@ -184,7 +176,7 @@ class Spool:
         stratum, the first ``stratum_bytes`` of its payload, waits for another one.
         """
         key = key_of(task, questions)
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             numbers = batches.admitted(db, key, least, about) if invited else []
             if invited:
                 batch = batches.joined(db, numbers)
@@ -208,22 +200,13 @@ class Spool:
 
     def sealed(self) -> dict[int, str]:
         """The batches that are ready to be sent: their numbers, and the task of each."""
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             return dict(db.execute("SELECT number, task FROM batches WHERE sealed"))
-
-    def batch(self, number: int) -> Batch:
-        with self._file.transaction() as db:
-            return batches.read(db, number)
 
     def files(self) -> list[tuple[int, str, int]]:
         """Batches that were written as files and may still change: number, name, reports."""
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             return db.execute("SELECT batch, name, reports FROM files").fetchall()
-
-    def settle_file(self, number: int, account: Account, day: int) -> None:
-        """Record what became of the reports in a file."""
-        with self._file.transaction() as db:
-            outcomes.settle_file(db, number, account, day)
 
     def settle(
         self,
@@ -249,7 +232,7 @@ class Spool:
         signed = []
         if account.receipts:  # hashed while others may write
             signed = outcomes.signed_groups(self.batch(number), account)
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             task, reports = batches.remove(db, number)
             batches.end_admissions(db)
             outcomes.tally(db, task, account.counts)
@@ -266,7 +249,7 @@ class Spool:
         Returns how many reports that were; their state is ``reason``.
         """
         removed = "DELETE FROM batches WHERE task = ? AND (? OR NOT sealed) RETURNING ids"
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             columns = db.execute(removed, (task, sealed)).fetchall()
             ids = [i for (column,) in columns for i in split(column, REPORT_ID_BYTES)]
             count = outcomes.refuse(db, task, ids, reason, day)
@@ -274,37 +257,21 @@ class Spool:
             batches.end_admissions(db)
             return count
 
-    def state(self, task: str, report_id: bytes) -> str | None:
-        """``held``, ``counted``, or why a report was refused; None if it is not known here."""
-        with self._file.transaction() as db:
-            return outcomes.state_of(db, task, report_id)
-
-    def known(self, report: StoredReport) -> str | None:
-        """The state that ``add`` would return for a known report; None if it were new."""
-        with self._file.transaction() as db:
-            return outcomes.known(db, report)
-
-    def receipt(self, task: str, report_id: bytes, digest: bytes) -> SignedReceipt | None:
-        """The curator's receipt for a report that it counted; None if there is none here."""
-        with self._file.transaction() as db:
-            return outcomes.receipt_of(db, task, report_id, digest)
-
-    def forget(self, before: int) -> None:
-        """Forget what became known before a day."""
-        with self._file.transaction() as db:
-            outcomes.forget(db, before)
-
-    def tallies(self, task: str) -> dict[str, int]:
-        """The numbers of a task's reports by outcome, and of those that wait."""
-        with self._file.transaction() as db:
-            return outcomes.tallies_of(db, task)
+    queues = _verb(batches.groups)
+    batch = _verb(batches.read)
+    settle_file = _verb(outcomes.settle_file)
+    state = _verb(outcomes.state_of)
+    known = _verb(outcomes.known)
+    receipt = _verb(outcomes.receipt_of)
+    forget = _verb(outcomes.forget)
+    tallies = _verb(outcomes.tallies_of)
 
     def all_tallies(self) -> dict[str, dict[str, int]]:
         """The tallies of every task of which there is anything."""
         query = (
             "SELECT task FROM tallies UNION SELECT task FROM queues UNION SELECT task FROM batches"
         )
-        with self._file.transaction() as db:
+        with self.transaction() as db:
             return {task: outcomes.tallies_of(db, task) for (task,) in db.execute(query).fetchall()}
 
 

@@ -1,23 +1,20 @@
 """The relay's file: an SQLite database in which every change is durable before it is reported."""
 
 import errno
+import logging
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
-from privet.sqlite_files import (
-    Objects,
-    keep_private,
-    objects,
-    objects_of,
-    set_pragmas,
-    write_transaction,
-)
+from privet.sqlite_files import has_been_made, keep_private, set_pragmas, write_transaction
 
 from .errors import SpoolFailed, SpoolFull
+from .spool_forms import SPOOL_VERSION, SPOOLS, VERSION_NOTED, upgrade_spool
+
+log = logging.getLogger(__name__)
 
 MAX_SPOOL_BYTES = 4 * 2**30
 CHECKPOINT_PAGES = 8_192
@@ -25,74 +22,6 @@ CACHE_KIB = 32 * 1024
 """Pages of the file that are kept in memory, so that few are read again for a new report."""
 STATE_BYTES = 100
 """About the size of a row of ``states``, and of the space between such rows."""
-VERSION = 8
-
-SCHEMA = f"""
-CREATE TABLE queues (
-    number    INTEGER PRIMARY KEY,  -- random
-    task      TEXT    NOT NULL,     -- the task's id
-    questions TEXT    NOT NULL,     -- the numbers of the questions, with commas between
-    width     INTEGER NOT NULL,     -- bytes of a payload
-    reports   INTEGER NOT NULL,     -- how many wait there
-    UNIQUE (task, questions)
-) STRICT;
-CREATE TABLE waiting (
-    queue      INTEGER NOT NULL,  -- the number of its task and the questions it answers
-    id         BLOB    NOT NULL,  -- the report's 16 random bytes
-    payload    BLOB    NOT NULL,  -- the payloads of its answers, one after the other
-    invitation BLOB,              -- SHA-256 of its invitation, if it came with one
-    PRIMARY KEY (queue, id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE batches (
-    number      INTEGER PRIMARY KEY,  -- random
-    sealed      INTEGER NOT NULL,     -- 1 if these reports, in this order, are what goes out
-    task        TEXT    NOT NULL,
-    questions   TEXT    NOT NULL,
-    reports     INTEGER NOT NULL,     -- how many the columns hold
-    ids         BLOB    NOT NULL,
-    payloads    BLOB    NOT NULL,
-    invitations BLOB                  -- 32 bytes each, until the curator has said which it takes
-) STRICT;
-CREATE TABLE admissions (
-    id          BLOB PRIMARY KEY,     -- 16 random bytes
-    batch       INTEGER NOT NULL,     -- the batch that names it
-    invitations BLOB    NOT NULL      -- those it lets in, ascending
-) STRICT, WITHOUT ROWID;
-CREATE TABLE tallies (
-    task TEXT    NOT NULL,
-    name TEXT    NOT NULL,        -- counted, replayed, smallest_batch, or why it was refused
-    n    INTEGER NOT NULL,
-    PRIMARY KEY (task, name)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE states (
-    key    BLOB PRIMARY KEY, -- a hash of task and id of a report that waits no longer
-    digest BLOB NOT NULL,    -- a hash of its id and its answers
-    state  TEXT,             -- why it was refused, counted; null: as its batch says, else held
-    day    INTEGER,          -- the UTC day on which that became known, in days since 1970
-    sent   INTEGER NOT NULL  -- the number of the batch in which it goes out; else 0
-) STRICT, WITHOUT ROWID;
-CREATE TABLE departed (
-    batch INTEGER PRIMARY KEY, -- the number of a batch that has gone out
-    state TEXT    NOT NULL,    -- held: in a file; counted; or why all of it was refused
-    day   INTEGER NOT NULL     -- the UTC day on which that became known
-) STRICT;
-CREATE TABLE receipts (
-    batch     INTEGER NOT NULL,
-    hashes    BLOB    NOT NULL,  -- 32 bytes each, ascending, of reports that count
-    signature TEXT    NOT NULL,  -- the curator's
-    day       INTEGER NOT NULL,
-    PRIMARY KEY (batch, hashes)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE files (
-    batch   INTEGER PRIMARY KEY, -- the number of a batch that was written as a file
-    task    TEXT    NOT NULL,
-    name    TEXT    NOT NULL,
-    reports INTEGER NOT NULL,
-    counts  TEXT    NOT NULL,    -- what became of them by the tallies, JSON
-    day     INTEGER NOT NULL     -- the UTC day on which it was written
-) STRICT;
-PRAGMA user_version = {VERSION};
-"""
 
 
 class SpoolFile:
@@ -102,8 +31,8 @@ class SpoolFile:
     full or ``max_bytes`` are in use.
     """
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
-        self._path = path
+    def __init__(self, path: Path, max_bytes: int = MAX_SPOOL_BYTES) -> None:
+        self.path = path
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         with self._faults():
@@ -140,7 +69,7 @@ class SpoolFile:
         (waiting,) = db.execute("SELECT total(reports) FROM queues").fetchone()
         if size * (pages - free) + STATE_BYTES * waiting >= self._max_bytes:
             raise SpoolFull(
-                f"The spool {self._path} has reached its {self._max_bytes} bytes: find out "
+                f"The spool {self.path} has reached its {self._max_bytes} bytes: find out "
                 "why the curator takes no reports."
             )
 
@@ -148,7 +77,7 @@ class SpoolFile:
         """Write durably, as little as possible, and check the room."""
         with self.transaction() as db:
             self.check_room(db)
-            db.execute(f"PRAGMA user_version = {VERSION}")
+            db.execute(VERSION_NOTED)
 
     def purge(self) -> None:
         """Overwrite in the file, and cut from its log, what was deleted."""
@@ -164,20 +93,33 @@ class SpoolFile:
             f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
             f"cache_size = -{CACHE_KIB}",
         )
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        found = objects(self._db.execute)
-        if not (found or version):
-            self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-        elif version != VERSION:
+        with write_transaction(self._db) as db:
+            self._bring_up(db)
+
+    def _bring_up(self, db: sqlite3.Connection) -> None:
+        """Make the tables of an empty file, or upgrade those of an older one."""
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version not in SPOOLS:
             raise SpoolFailed(
-                f"The spool {self._path} is of another version of this program: forward what is in "
-                "it with that one, or choose another with --spool."
+                f"The spool {self.path} is of version {version} and this program reads "
+                f"{min(filter(None, SPOOLS))} to {SPOOL_VERSION}: forward what is in it with the "
+                "program that wrote it, or choose another with --spool."
             )
-        elif found != _expected():
+        if not has_been_made(db, SPOOLS[version]):
             raise SpoolFailed(
-                f"The spool {self._path} has other tables, columns or triggers than Privet makes: "
+                f"The spool {self.path} has other tables, columns or triggers than Privet makes: "
                 "find out who changed it, and choose another with --spool."
             )
+        if version != SPOOL_VERSION:
+            upgrade_spool(db, version)
+            if version:
+                log.info("the spool %s, of version %d, was upgraded", self.path, version)
+        (number,) = db.execute("PRAGMA application_id").fetchone()
+        if not number:
+            number = 1 + secrets.randbelow(2**31 - 1)
+            db.execute(f"PRAGMA application_id = {number}")
+        self.name = f"{number:08x}"
+        """The file's own random name, 8 hexadecimal digits, which a new one in its place lacks."""
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -186,14 +128,9 @@ class SpoolFile:
         except (sqlite3.Error, OSError) as error:
             kind = SpoolFull if _is_full(error) else SpoolFailed
             raise kind(
-                f"The spool {self._path} cannot be used ({error}): free or repair it, or choose "
+                f"The spool {self.path} cannot be used ({error}): free or repair it, or choose "
                 "another with --spool."
             ) from error
-
-
-@cache
-def _expected() -> Objects:
-    return objects_of([SCHEMA])
 
 
 def _is_full(error: sqlite3.Error | OSError) -> bool:

@@ -42,14 +42,18 @@ class BatchSizes:
         """The number of reports that wait for each other while more may come.
 
         ``least``; but where the task says how few may go together, no more than its asker expects.
+        All whom the asker expects where the task wants all to go together.
         """
+        if task.smallest_batch == "all":
+            expected = None if status is None else status.expected
+            return max(self.least, expected or 0)
         if task.smallest_batch is None or status is None or status.expected is None:
             return max(self.least, self.at_the_end(task))
         return max(min(self.least, status.expected // PARTS), self.at_the_end(task))
 
     def at_the_end(self, task: Task) -> int:
         """Fewest reports that may go together once no more can come."""
-        fewest = self.least if task.smallest_batch is None else task.smallest_batch
+        fewest = self.least if task.smallest_batch is None else task.fewest_together
         return max(fewest, self.smallest)
 
 
@@ -80,6 +84,10 @@ class RelayStatus(CollectionStatus):
         description="Reports that came too late, or with too few others, to count, by reason."
     )
     least: int = Field(description="Reports that wait for each other.")
+    to_the_end: bool = Field(
+        default=False,
+        description="Whether all wait until the collection has ended, and then go together.",
+    )
     at_the_end: int = Field(
         description="Fewest that are forwarded together once no more can come; fewer are lost."
     )
@@ -100,8 +108,8 @@ class RelayStatus(CollectionStatus):
         collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies; takes a tenth of a second where a number is new."""
-        least = sizes.while_open(task, collection)
-        step = max(least, STEP)
+        least, to_the_end = sizes.while_open(task, collection), task.smallest_batch == "all"
+        step = max(sizes.least if to_the_end else least, STEP)
         tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
         shuffled = epsilon_of_batch(task, smallest, DELTA)
@@ -122,6 +130,7 @@ class RelayStatus(CollectionStatus):
             },
             lost={name: n for name, n in tallies.items() if n and name in LOSSES},
             least=least,
+            to_the_end=to_the_end,
             at_the_end=sizes.at_the_end(task),
             step=step,
             smallest_batch=smallest,
@@ -152,9 +161,12 @@ class RelayStatus(CollectionStatus):
             )
         refused = ", ".join(f"{reason}: {n}" for reason, n in self.refused.items())
         lost = ", ".join(f"{n}, {LOSSES[reason]}" for reason, n in self.lost.items())
+        when = f"when {self.least} are together"
+        if self.to_the_end:
+            when = "together, when the collection has ended"
         return [
             ("delivered and counted", str(self.counted)),
-            ("waiting here", f"{self.waiting}, sent on when {self.least} are together"),
+            ("waiting here", f"{self.waiting}, sent on {when}"),
             ("at the end", f"sent on if at least {self.at_the_end} are left, else lost"),
             ("counts are", f"rounded down to multiples of {self.step}"),
             ("refused by the curator", refused or "none"),

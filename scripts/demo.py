@@ -22,9 +22,9 @@ from rich.table import Table
 
 from privet import CuratorClient, PrivetError
 from privet.admin.client import Document
-from privet.learning.core.amounts import figure, percent
+from privet.learning.core.amounts import figure, listed, percent
+from privet.learning.core.looks import factor_at
 from privet.learning.core.public_data import Floats
-from privet.learning.planning.outcome import listed
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
@@ -106,7 +106,7 @@ def main(
             asked = f"panel status {task['id']}"
         else:
             sent, seconds = _collect(pool, admin, task_url, answering)
-            results = compare(admin, task_url, population)
+            results = compare(admin, task_url, population, answering, epsilon)
             taken = effort(len(answering), sent / len(answering), epsilon)
             taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
             print_results(console, results, population, taken)
@@ -209,7 +209,13 @@ def follow_panel(
     )
 
 
-def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
+def compare(
+    admin: CuratorClient,
+    task_url: str,
+    population: Population,
+    answering: Sequence[Record],
+    epsilon: float,
+) -> list[Result]:
     """Privet's model and what could be had without it, on the test records."""
     number = admin.fit(task_url)["number"]
     predicted = admin.predict(task_url, [without_label(r) for r in population.test], model=number)
@@ -217,6 +223,7 @@ def compare(admin: CuratorClient, task_url: str, population: Population) -> list
     ours = np.array(predicted["values"])[:, predicted["classes"].index("yes")]
     (row,) = (row for row in admin.insight(task_url)["overall"] if row["name"] == "yes")
     reported = row["reported"], (row["low"], row["high"])
+    asked_alone = randomized_response(answering, epsilon)
     public, everybody = population.public, [*population.public, *population.holders]
     without_reports = public_model(public, population.test)
     of_everybody = raw_forest(everybody, population.test)
@@ -226,7 +233,29 @@ def compare(admin: CuratorClient, task_url: str, population: Population) -> list
         score("its public model, no reports", without_reports, population, share_of(public)),
         score("a forest on raw records", of_everybody, population, share_of(everybody)),
         score("the reported share, for all", for_all, population, reported),
+        score(
+            "randomized response, for all",
+            np.full(len(population.test), asked_alone[0]),
+            population,
+            asked_alone,
+        ),
     ]
+
+
+def randomized_response(
+    records: Sequence[Record], epsilon: float, seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """The share of affairs by one randomized response of everybody, with an interval for as many
+    looks as the default's.
+
+    Each tells the truth with probability e^epsilon / (1 + e^epsilon) (Warner, 1965).
+    """
+    truth, rng = np.array([has_affair(each) for each in records]), np.random.default_rng(seed)
+    lies = 1.0 / (1.0 + math.exp(epsilon))
+    said = truth ^ (rng.random(len(truth)) < lies)
+    share = float((said.mean() - lies) / (1.0 - 2.0 * lies))
+    noise = math.sqrt(lies * (1.0 - lies) / len(truth)) / (1.0 - 2.0 * lies)
+    return share, (share - factor_at(1.0) * noise, share + factor_at(1.0) * noise)
 
 
 def score(

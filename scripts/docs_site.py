@@ -45,8 +45,10 @@ STYLE = """
 }
 .md-typeset p a, .md-typeset li a, .md-typeset td a { text-decoration: underline; }
 .md-tabs__link { opacity: 1; }
+.md-typeset table:not([class]) th { min-width: 0; }
+.md-typeset table:not([class]) :is(th, td) { padding: .5em .6em; }
 """
-"""Contrast, and links that show by more than their colour."""
+"""Contrast, links that show by more than their colour, and tables of many columns that fit."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -100,9 +100,15 @@ def visits(folder: Path) -> Iterator[Visit]:
             desk.set_default_timeout(60_000)
             visit = Visit.begin("Researcher, from a file to the link for people", desk)
             link = publish(visit.tab, curator, relay.url)
+            study = visit.tab.url
+            yield visit
+            one = browser.new_context()
+            one.set_default_timeout(60_000)
+            visit = Visit.begin("Researcher, from `make pilot` to the link for one question", one)
+            ask(visit.tab, curator.url, curator.token)
             yield visit
             app = Visit.begin("App's owner, from the task's page to lines for a page", desk)
-            app.tab.goto(visit.tab.url)
+            app.tab.goto(study)
             app.tab.get_by_text("In a page of your own").click()
             app.tab.locator("#snippet").wait_for()
             yield app
@@ -125,19 +131,14 @@ def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     sign_in(tab, curator.url, curator.token)
     tab.get_by_role("link", name="New study").first.click()
     tab.wait_for_url("**/new")
-    tab.get_by_label("Public records").set_input_files(CLINIC)
+    tab.get_by_role("button", name="Who, and how many").click()
+    tab.get_by_label("Records with known answers").set_input_files(CLINIC)
     tab.get_by_role("button", name="Read the file").click()
     tab.get_by_label("Which column should be predicted?").select_option("readmitted")
     tab.get_by_role("button", name="Continue").click()
     tab.get_by_label("Name of the study").fill("Readmission")
     tab.get_by_role("button", name="Continue").click()
-    for name, text in (
-        ("Responsible", "Clinic"),
-        ("Contact", "survey@clinic.example"),
-        ("Link", "https://clinic.example"),
-        ("Purpose", "To learn who comes back."),
-    ):
-        tab.get_by_label(name).fill(text)
+    say_who_asks(tab)
     tab.get_by_role("button", name="Continue").click()
     tab.get_by_label("Relay for all studies").fill(relay)
     tab.get_by_role("button", name="Ask this relay").click()
@@ -145,6 +146,32 @@ def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     tab.get_by_role("button", name="Continue").click()
     tab.get_by_role("button", name="Plan", exact=True).click()
     tab.locator("#plan h3").first.wait_for()
+    tab.get_by_role("button", name="Publish", exact=True).click()
+    tab.wait_for_url("**/tasks/*")
+    return str(tab.locator("#link[href*='/answer/']").get_attribute("href"))
+
+
+def say_who_asks(tab: Any) -> None:
+    """Fill in what people read of the asker."""
+    for name, text in (
+        ("Responsible", "Clinic"),
+        ("Contact", "survey@clinic.example"),
+        ("Link", "https://clinic.example"),
+        ("Purpose", "To learn who comes back."),
+    ):
+        tab.get_by_label(name).fill(text)
+
+
+def ask(tab: Any, url: str, token: str) -> str:
+    """Publish one question from the page that ``privet pilot`` opens, where a relay is named; the
+    link for people."""
+    tab.goto(f"{url}/sign-in?then=/new#{token}")
+    tab.get_by_role("button", name="Sign in").click()
+    tab.get_by_role("button", name="How many One question").click()
+    tab.get_by_label("Question", exact=True).fill("Have you ever been in hospital?")
+    tab.get_by_label("People whom you expect").fill("5000")
+    say_who_asks(tab)
+    tab.get_by_role("button", name="Continue").click()
     tab.get_by_role("button", name="Publish", exact=True).click()
     tab.wait_for_url("**/tasks/*")
     return str(tab.locator("#link[href*='/answer/']").get_attribute("href"))

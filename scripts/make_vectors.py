@@ -48,6 +48,12 @@ WIDE: list[dict[str, Any]] = [
 ]
 """Questions of more than 256 categories, with fewer reports."""
 
+LEVELLED: list[dict[str, Any]] = [
+    {"epsilon": 1.0, "cells": 1, "slots": 13, "regression": True},
+    {"epsilon": 2.0, "cells": 4, "slots": 64, "regression": True},
+]
+"""Questions about a number on more than two levels, for mechanisms that take them."""
+
 WIDEST: dict[str, Any] = {"epsilon": 9.0, "cells": 35_000, "slots": 2, "regression": False}
 """A question of more than 65 536 categories, for mechanisms that send indices."""
 
@@ -93,7 +99,7 @@ def vectors(name: str) -> dict[str, Any]:
             *(answer_vector(name, question, 0) for question in (QUESTIONS[0], QUESTIONS[3])),
             *(answer_vector(name, question, REPORTS) for question in STRATIFIED),
             *(
-                [answer_vector(name, WIDEST, WIDE_REPORTS)]
+                [answer_vector(name, each, WIDE_REPORTS) for each in (WIDEST, *LEVELLED)]
                 if name in ("grr", "subset", "projective")
                 else []
             ),

@@ -105,7 +105,8 @@ def dashboard(
         yield f"task-{name}", tab
         tab.goto(f"{curator.url}/new")
         public = {"name": "volunteers.csv", "mimeType": "text/csv", "buffer": file}
-        tab.get_by_label("Public records").set_input_files(public)
+        tab.get_by_role("button", name="Who, and how many").click()
+        tab.get_by_label("Records with known answers").set_input_files(public)
         tab.get_by_role("button", name="Read the file").click()
         tab.get_by_label("Which column should be predicted?").select_option("affair")
         yield f"wizard-{name}", tab

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -77,18 +78,27 @@ class RunningRelay:
 
 @contextmanager
 def running_relay(
-    folder: Path, curator: str, token: str, *, least: int, every: float, port: int = 0
+    folder: Path,
+    curator: str,
+    token: str,
+    *,
+    least: int,
+    every: float,
+    port: int = 0,
+    metrics_token: str | None = None,
 ) -> Iterator[RunningRelay]:
     """Start ``privet-relay serve`` with its spool and log in ``folder``; stop it at the end.
 
-    The curator takes batches with ``token``. Raises ``RuntimeError`` with the log's last lines if
-    the relay does not come up.
+    The curator takes batches with ``token``; ``metrics_token`` opens ``/metrics``. Raises
+    ``RuntimeError`` with the log's last lines if the relay does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     options = {"curator": curator, "spool": folder / "relay.db", "port": port}
     options |= {"least": least, "every": every}
     command = ["-m", "privet.relay", "serve", *(f"--{k}={v}" for k, v in options.items())]
     tokens = {"PRIVET_RELAY_TOKEN": token}
+    if metrics_token is not None:
+        tokens["PRIVET_RELAY_METRICS_TOKEN"] = metrics_token
     with _running(command, os.environ | tokens, folder / "relay.log") as (url, process):
         yield RunningRelay(url, process)
 
@@ -143,6 +153,20 @@ def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
+
+
+def wait_for_port(port: int, process: subprocess.Popen[Any]) -> None:
+    """Wait until a process listens at a port of loopback."""
+    last = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < last:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+    msg = f"nothing listens at port {port}"
+    raise RuntimeError(msg)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Write the test vectors as one archive, which every implementation can be held to.
 
-    python -m scripts.vectors_archive privet-vectors-2.zip
+    python -m scripts.vectors_archive privet-vectors-3.zip
 
 The same vectors give the same bytes. ``manifest.json`` has the archive's version and the SHA-256 of
 each file, ``schema.json`` is the JSON schema of every file by its path.

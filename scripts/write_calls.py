@@ -1,5 +1,5 @@
 """Write holder-js/src/calls.js, what the holder in JavaScript reads of ``protocol.calls``, and the
-table of errors in docs/calls.md.
+tables of errors in docs/calls.md and of calls in docs/api.md.
 
 python -m scripts.write_calls
 """
@@ -8,15 +8,20 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from fastapi.routing import APIRoute
+
+from privet.curator.http import ROUTES
+from privet.curator.http.health import router
+from privet.curator.http.routes import OperationRoute
 from privet.protocol import calls
+from privet.protocol.earlier import VERSIONS
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
 from privet.protocol.lifecycle import REPORT_MOVES, Phase, ReportState
-from privet.protocol.wire import VERSION
 
 from .pages import fill, markdown
 
 PATH = Path(__file__).parents[1] / "holder-js" / "src" / "calls.js"
-DOCS = Path(__file__).parents[1] / "docs" / "calls.md"
+DOCS = Path(__file__).parents[1] / "docs"
 NAMES = {
     "readTask": calls.READ_TASK,
     "readStatus": calls.READ_STATUS,
@@ -28,7 +33,7 @@ NAMES = {
 def module() -> str:
     """The text of the module."""
     constants = {
-        "VERSION": VERSION,
+        "VERSIONS": VERSIONS,
         "TASKS": calls.TASKS,
         "TASK_ID": calls.TASK_ID,
         "TASK_TYPE": calls.TASK_MEDIA_TYPE,
@@ -70,6 +75,24 @@ def errors() -> str:
     return markdown(("name", "class", "status", "title"), rows)
 
 
+def calls_of_programs() -> str:
+    """The table of all that a curator answers, in Markdown."""
+    relays = {call.path for call in calls.RELAY_CALLS}
+    rows = []
+    for route in (*ROUTES, *router.routes):
+        assert isinstance(route, APIRoute)
+        who = "holder"
+        if isinstance(route, OperationRoute):
+            who = route.operation.scope.value
+        elif not route.path.startswith(calls.API):
+            who = "operator"
+        elif route.path in relays:
+            who = "relay"
+        method, does = "".join(route.methods or ()), route.description.partition("\n\n")[0]
+        rows.append((f"`{method} {route.path}`", who, " ".join(does.split())))
+    return markdown(("call", "who", "does"), rows)
+
+
 def _set(items: Iterable[object]) -> str:
     listed = [*items]
     if all(isinstance(item, int) for item in listed):
@@ -90,4 +113,5 @@ def _call(call: calls.Call) -> str:
 
 if __name__ == "__main__":
     PATH.write_text(module(), encoding="utf-8")
-    fill(DOCS, {"errors": errors()})
+    fill(DOCS / "calls.md", {"errors": errors()})
+    fill(DOCS / "api.md", {"calls": calls_of_programs()})

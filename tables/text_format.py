@@ -6,7 +6,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 from privet.protocol.spellings import SPACES
@@ -29,10 +29,22 @@ HELP = {
     "encoding": "Encoding of the CSV file; by default UTF-16 or UTF-8 if it is, else cp1252.",
     "separator": "What separates the columns of the CSV file; by default detected.",
     "decimal": "Decimal mark of the CSV file's numbers; by default detected.",
+    "sheet": "Sheet of the workbook; by default the only one that has cells.",
+    "skip_rows": "Rows that are no records, such as a total, numbered from 1 below the header: "
+    "1, 301, hidden, or none.",
 }
 WORDS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252 (Western Europe)"}
-INVISIBLE = "\ufeff\u200b\u2060\u00ad"
-"""Byte order marks, spaces and hyphens."""
+WORKBOOK_MAGIC, OLD_WORKBOOK_MAGIC = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+"""Begin workbooks of Excel's: an archive, and one from before 2007 or with a password."""
+INVISIBLE = (
+    "\ufeff\u200b\u2060\u00ad\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+"""Byte order marks, spaces, hyphens, and marks of the direction of writing."""
+JOINERS = "\u200c\u200d"
+"""Part of words in some scripts, and of pictures, but never seen beside a Latin letter or alone."""
+IDLE_JOINER = re.compile(
+    f"[{JOINERS}](?![^\\x00-\u024f{JOINERS}])|(?<![^\\x00-\u024f{JOINERS}])[{JOINERS}]"
+)
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+\Z")
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SAMPLE_BYTES = 4_000
@@ -48,13 +60,16 @@ class UnreadableTable(Exception):
 
 @dataclass(frozen=True)
 class Stated:
-    """Statements about a CSV file; None is detected."""
+    """Statements about a CSV file or a workbook; None is detected."""
 
     encoding: Encoding | None = None
     separator: Separator | None = None
     decimal: Decimal | None = None
+    sheet: str | None = None
+    skip_rows: str | None = None
 
 
+OF_FILE = tuple(each.name for each in fields(Stated))
 NOTHING_STATED = Stated()
 AS_PROGRAMS_WRITE = Stated("utf-8", "comma", "point")
 
@@ -71,10 +86,19 @@ class TextFormat:
     marked: bool = False
     """True if the file is UTF-8 and begins with a byte order mark."""
     undecided: str = ""
-    """The readings of a number such as ``20,000``, where no other of the file tells which."""
+    """The readings of a number such as ``20,000``, where no other of the file tells which, or a
+    workbook's sheets, if none is stated."""
+    sheet: str = ""
+    """Name of the sheet, of a workbook."""
+    sheets: tuple[str, ...] = ()
+    """Names of the workbook's sheets that have cells, if there are several."""
+    no_records: str = ""
+    """The rows that are probably no records, as ``skip_rows`` leaves them out."""
 
     def in_words(self) -> str:
         """The format in a sentence for people."""
+        if self.sheet:
+            return f"Read from the sheet {self.sheet!r} of a workbook."
         written = WORDS.get(self.encoding, self.encoding)
         separated = "vertical bars" if self.separator == "bar" else f"{self.separator}s"
         guess = " Check the letters: the encoding is a guess." if self.guessed else ""
@@ -86,6 +110,8 @@ def decoded(data: bytes, encoding: Encoding | None) -> tuple[str, Encoding]:
 
     Raises ``UnreadableTable`` for a file that is no text, or not in the encoding given.
     """
+    if is_workbook(data):
+        raise UnreadableTable("The file is a workbook: save its table as CSV.")
     found = encoding or detect_encoding(data)
     try:
         text = data.decode(_codec(data, found))
@@ -95,9 +121,19 @@ def decoded(data: bytes, encoding: Encoding | None) -> tuple[str, Encoding]:
         ) from None
     if "\x00" in text:
         raise UnreadableTable("The file is neither Parquet nor text: save it as CSV.")
+    return visible(text), found
+
+
+def visible(text: str) -> str:
+    """A text without characters that nobody sees."""
     for each in INVISIBLE:
         text = text.replace(each, "")  # a pattern of all takes ten times as long
-    return text, found
+    return IDLE_JOINER.sub("", text) if any(each in text for each in JOINERS) else text
+
+
+def is_workbook(data: bytes) -> bool:
+    """True if a file is a workbook of Excel's, and not a table in text or Parquet."""
+    return data.startswith((WORKBOOK_MAGIC, OLD_WORKBOOK_MAGIC))
 
 
 def detect_encoding(data: bytes) -> Encoding:

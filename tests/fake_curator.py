@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import httpx
 import uvicorn
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from privet.protocol.batch import Batch
-from privet.protocol.calls import SIGNATURE_HEADER, TASK_MEDIA_TYPE
+from privet.protocol.calls import KEY, SIGNATURE_HEADER, TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     Overloaded,
     PrivetError,
@@ -44,7 +44,7 @@ class FakeCurator:
         self.down = False
         self.signature = signature
         """The header that tasks come with."""
-        self.says: dict[str, bool] = {}
+        self.says: Mapping[str, bool | str] = {}
         """More of its status."""
         self.calls: list[str] = []
         """The paths below ``/v1/tasks/{id}`` that were asked for."""
@@ -61,6 +61,8 @@ class FakeCurator:
         return f"{self.root}/v1/tasks/{self.task.id}"
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == KEY:
+            return httpx.Response(200, json={"key": None})
         found = CALL.fullmatch(request.url.path)
         task = self.tasks.get(found["task"]) if found else None
         if self.down:
@@ -79,7 +81,7 @@ class FakeCurator:
 
     def _status(self) -> httpx.Response:
         said = {"phase": "open", "invited": False}
-        return httpx.Response(200, json=said | self.says)
+        return httpx.Response(200, json={**said, **self.says})
 
     def _report(self, task: Task, request: httpx.Request) -> httpx.Response:
         body = request.content
@@ -138,10 +140,15 @@ def serving(curator: FakeCurator) -> Iterator[FakeCurator]:
 
 
 @contextlib.contextmanager
-def on_a_port(app: Starlette) -> Iterator[str]:
-    """The address of an application at a free port of this machine, until the block ends."""
+def on_a_port(app: Starlette, *, dated: bool = True) -> Iterator[str]:
+    """The address of an application at a free port of this machine, until the block ends.
+
+    Unless ``dated``, its answers have no ``Date`` but their own.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(app, log_config=None, lifespan="off", date_header=dated)
+        )
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         while not server.started and thread.is_alive():

@@ -33,6 +33,8 @@ PACKAGES = {
     "npm": "npm",
     "openssl": "openssl",
     "pgbouncer": "pgbouncer",
+    "prometheus": "prometheus",
+    "prometheus-alertmanager": "prometheus-alertmanager",
     "promtool": "prometheus",
     "systemd-analyze": "systemd",
     "unshare": "util-linux",

@@ -11,7 +11,6 @@ are those of a task with the default grower and estimator.
 """
 
 import asyncio
-import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
+from random import Random
 from types import FrameType
 from typing import NamedTuple
 
@@ -160,7 +160,9 @@ async def _trace_calls(tracer: Tracer) -> dict[str, Calls]:
         await http.published(created.json()["id"])
         default = await http.create(name="by default", grower="distilled")
         task = await http.published(default.json()["id"])
-        reports = [make_report(task, PERSON, os.urandom) for _ in range(1 + REPEATED)]
+        reports = [
+            make_report(task, PERSON, Random(seed).randbytes) for seed in range(1 + REPEATED)
+        ]
         await trace("POST", lambda: http.post_report(task, reports.pop()))
         await trace("fit", lambda: http.fit(task.id))
         record = {name: value for name, value in PERSON.items() if name != task.label.name}

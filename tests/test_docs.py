@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import re
 import tomllib
 from importlib.util import find_spec
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import grimp
 import pytest
+
+from privet import plan
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -250,4 +253,21 @@ def test_the_front_pages_say_in_three_sentences_what_for_whom() -> None:
     assert drawn.count("{} % ({} % to {} %)".format(*row.groups())) == 2
     public = re.search(r"its public model, no reports .* (\d+)\u00a0% \(", readme.read_text())
     assert public
-    assert f"{public[1]} % of the public records" in drawn
+    assert f"{public[1]} % of the pilot" in drawn
+
+
+def test_one_question_takes_as_many_people_as_is_it_for_me_says() -> None:
+    """Beside a survey whose answers are seen: p (1 - p) / n at one half, by the normal law."""
+    said = re.search(
+        r"so (\d+) answers give a share to ± 5 points; at ε = 1 one question here takes ([\d ]+) "
+        r"if you look once, and ([\d ]+) if",
+        (DOCS / "is-it-for-me.md").read_text(encoding="utf-8"),
+    )
+    assert said
+    assert 1.96 * math.sqrt(0.25 / int(said[1])) == pytest.approx(0.05, abs=0.002)
+    for stated, looks in ((said[2], "once"), (said[3], "many")):
+        people = int(stated.replace(" ", ""))
+        found = plan(
+            label="answer", classes=("yes", "no"), holders=people, epsilon=1.0, looks=looks
+        )
+        assert found.sizes["± 5.0 points"].replace("\u202f", " ") == stated

@@ -30,8 +30,8 @@ NOT_SAID = re.compile(
     re.I,
 )
 """Words that no docstring, message, page or document has."""
-QUOTED = "docs/adr"
-"""Records of what was decided then, in the words of then."""
+QUOTED = ("docs/adr", "relay/spool_forms.py")
+"""Decisions and tables of then, in the words of then."""
 
 
 def packages() -> Iterator[Path]:

@@ -1,15 +1,18 @@
 """What there is to follow on the main paths does not grow unseen.
 
-A fit is that of the default: 40 files, 170 functions and 60 moves of it are aimed at. Of its 253
-functions 51 are counts and what all models share, 35 mechanisms, 31 the layers around any call, 31
-what is read and written, 28 the default method, 17 the call and who may make it, and 17 what a fit
-states of its reports. Of its 110 moves 33 are questions of the method or of a statement to the
-counts, 23 those of counts and statements to the mechanism, and 27 the curator's. What refits of one
-fit have in common (cells' means, the selection factor, the noise between cells) is made once, and
-so is on no path but the first. A prediction is of a model that starts from the public one, with
-checks of its trees where they are read. Of the 429 functions of a plan 164 are those of a new task,
-90 more those of a fit, 39 a public model that is made, 41 its own; that it asks figures of expected
-counts, and has no formula of its own, is 19 functions and 28 moves to counts and figures.
+A fit is that of the default: 40 files, 170 functions and 60 moves of it are aimed at. Of its 270
+functions about 50 are counts and what all models share, 35 mechanisms, 31 the layers around any
+call, 31 what is read and written, 28 the default method, 17 the call and who may make it, 17 what a
+fit states of its reports, and 20 the worst that false answers could have done. Of its 121 moves
+about 30 are questions of the method or of a statement to the counts, 23 those of counts and
+statements to the mechanism, and 27 the curator's. What refits of one fit have in common (cells'
+means, the selection factor, the noise between cells) is made once, and so is on no path but the
+first. A prediction is of a model that starts from the public one, with checks of its trees where
+they are read. Of the 501 functions of a plan about 209 are those of a new task, with 22 that ask
+about rows and values that are probably no data and 15 values of a column that are counted once, 90
+more those of a fit, 39 a public model that is made, 58 its own and the review's, with what a single
+look and the question alone would take; that it asks figures of expected counts, and has no formula
+of its own, is 19 functions and 28 moves to counts and figures.
 """
 
 import pytest
@@ -17,11 +20,11 @@ import pytest
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=60, functions=287, moves=82),
-    "POST": Size(files=26, functions=90, moves=23),
-    "fit": Size(files=69, functions=254, moves=111),
-    "predict": Size(files=33, functions=122, moves=28),
-    "plan": Size(files=74, functions=429, moves=205),
+    "create": Size(files=64, functions=320, moves=89),
+    "POST": Size(files=26, functions=102, moves=24),
+    "fit": Size(files=70, functions=270, moves=121),
+    "predict": Size(files=33, functions=125, moves=28),
+    "plan": Size(files=85, functions=501, moves=229),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

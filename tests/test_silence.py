@@ -16,12 +16,17 @@ GIVEN = ("example", "invalid", "test", "localhost")
 """Top-level domains of hosts that tests name to commands (RFC 2606); nobody has one by accident."""
 GIVEN_NETWORKS = ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+TESTS = (
+    "curator/cli",
+    "curator/test_server.py",
+    "client/test_cli.py",
+    "relay/test_command.py",
+    "conformance/test_cli.py",
+    "learning/export",
+    "learning/core/test_onnx.py",
+)
 ROUNDS = {
-    "privet": [*PYTEST, "tests/curator/cli", "tests/curator/test_server.py"],
-    "privet-holder": [*PYTEST, "tests/client/test_cli.py"],
-    "privet-relay": [*PYTEST, "tests/relay/test_command.py"],
-    "privet-conformance": [*PYTEST, "tests/conformance/test_cli.py"],
-    "models": [*PYTEST, "tests/learning/export", "tests/learning/core/test_onnx.py"],
+    "each": [*PYTEST, *(f"tests/{name}" for name in TESTS)],
     "a collection": [sys.executable, "-m", "scripts.demo", "--holders", "200"],
 }
 """Commands, by their tests, which name them hosts of this machine; and all of them together."""

@@ -10,7 +10,7 @@ import typer
 from privet.protocol.calls import TASKS
 from privet.protocol.help_texts import whole_paragraphs
 
-from .commands import answer, budget, cap, check, page, resend, show
+from .commands import answer, budget, cap, check, code, page, resend, show
 
 TASK = f"https://curator.example{TASKS}/c463082017fb"
 KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
@@ -25,6 +25,7 @@ for command, example in (
     (cap, "cap --task 1 --year 2"),
     (resend, "resend"),
     (check, f"check --curator-key {KEY}"),
+    (code, f"code {TASK}"),
     (page, f"page {TASK}"),
 ):
     says = whole_paragraphs(command.__doc__)

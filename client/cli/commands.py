@@ -1,5 +1,6 @@
 """The commands of ``privet-holder``."""
 
+import sys
 import time
 import webbrowser
 from contextlib import suppress
@@ -213,7 +214,7 @@ def resend(
     for outcome in [] if as_json else outcomes:
         say(f"{outcome.task[:16]}: {state_in_words(outcome)}")
     if not (outcomes or as_json):
-        say("Every answer has been counted.")
+        say("Every answer that was sent from here has been counted.")
     states = {outcome.state for outcome in outcomes}
     for state, own in ANSWER_STATES.items():
         if state in states:
@@ -235,7 +236,7 @@ def check(
         with Console(stderr=True).status("Asking ..."):
             silent = holder.ask_relays()
             verified = holder.show_counted(curator_key)
-        answers = [answer for answer in holder.ledger.answers(subject) if answer.report]
+        answers = [answer for answer in holder.ledger.answers(subject) if not answer.restored]
     if as_json:
         print_json([{**answer_json(a), "verified": verified.get(a.task, False)} for a in answers])
     else:
@@ -246,6 +247,37 @@ def check(
             say(f"{answer.task[:16]}: {said}")
     if not all(verified.values()):
         raise typer.Exit(EXIT_FAULT)
+
+
+def code(
+    url: TaskUrl,
+    restore: Annotated[
+        Path | None,
+        typer.Option(
+            help="Take up the part in the panel that the code in this file is of; - reads stdin."
+        ),
+    ] = None,
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    curator_key: CuratorKey = None,
+    insecure_http: Insecure = False,
+) -> None:
+    """Print the code to keep of a part in a panel, or take up the part that such a code is of.
+
+    The code restores, on another device or in a browser, which wave was drawn and which waves were
+    answered. It is a secret: it shows that you took part, and when.
+    """
+    device = Device(SqliteLedger(ledger), insecure_http, curator_key)
+    with faults(), device.holder(subject) as holder:
+        if restore is None:
+            print(holder.code(url))
+            return
+        try:
+            text = sys.stdin.read() if restore == Path("-") else restore.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise HolderError(f"{restore} cannot be read.") from None
+        holder.restore(url, text)
+    say("Restored. A wave that you answered after this code was made is not in it: leave that out.")
 
 
 def page(

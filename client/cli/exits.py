@@ -15,7 +15,6 @@ from .output import say
 from .states import ANSWER_STATES, EXIT_FAULT, EXIT_KEPT, EXIT_LATER, EXIT_REFUSED
 
 OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress, WrongClock)
-ANSWERED_BEFORE = "answered before and counted"
 KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
 
 

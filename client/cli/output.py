@@ -67,7 +67,7 @@ def answer_json(answer: StoredAnswer) -> dict[str, Any]:
         "report": answer.report_id,
         "bytes": len(answer.report),
         "drawn": answer.drawn,
-        "state": answer.state,
+        "state": "restored" if answer.restored else answer.state,
         "reason": answer.reason,
         "disclosed": answer.disclosed,
     }

@@ -20,10 +20,10 @@ from ..explanation import Explanation
 from ..ledger import StoredAnswer
 from ..opening import OpenedRecord, check_record_names
 from .asking import agreed, explained, say_account
-from .exits import ANSWERED_BEFORE, decline, faults
+from .exits import decline, faults
 from .options import Device
 from .output import answer_json, print_json, say
-from .states import ANSWER_STATES, state_in_words
+from .states import ANSWER_STATES, answered_before, state_in_words
 
 MAX_RECORD_BYTES = 16 * 2**20
 
@@ -147,7 +147,8 @@ def _done(answered: StoredAnswer, earlier: StoredAnswer | None, as_json: bool) -
     if as_json:
         print_json({**answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:
-        before = f"{ANSWERED_BEFORE.capitalize()}: nothing was sent, and no epsilon was spent."
+        before = answered_before(earlier).capitalize()
+        before += ": nothing was sent, and no epsilon was spent."
         say(f"{before} {earlier.disclosed}".rstrip())
     else:
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from privet.protocol.errors import InvalidRecord, PrivetError
-from privet.protocol.lifecycle import ReportState
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 from privet.tables.cells import Decimal, cell_value
@@ -29,12 +28,7 @@ from ..holder import check_group_sizes, check_promise
 from ..ledger import Ledger, StoredAnswer
 from ..opening import check_columns, validate
 from .asking import agreed, explained
-from .exits import (
-    ANSWERED_BEFORE,
-    decline,
-    faults,
-    status_of,
-)
+from .exits import decline, faults, status_of
 from .options import Device
 from .output import print_json, say
 from .states import (
@@ -44,6 +38,7 @@ from .states import (
     EXIT_KEPT,
     EXIT_LATER,
     EXIT_REFUSED,
+    answered_before,
     state_in_words,
 )
 
@@ -118,7 +113,7 @@ def _read_file(
 ) -> tuple[TextTable, list[Line]]:
     """A CSV file and its records; an empty cell is a missing value. Raises ``InvalidRecord``."""
     try:
-        table = read_csv(path.read_bytes(), stated)
+        table = read_csv(path.read_bytes(), stated, of_records=True)
         for name in filter(None, (subject, invitation)):
             if name not in table.names:
                 raise InvalidRecord(
@@ -186,7 +181,7 @@ def _answer_lines(
 ) -> None:
     console, ledger = Console(stderr=True), holder.ledger
     ids = _answered_ids(task, time.time())
-    counted = {each.subject for each in ledger.answers() if each.task in ids and each.counted}
+    earlier = {each.subject: each for each in ledger.answers() if each.task in ids and each.counted}
     records = {line.subject: Spelled(task, line.fields, line.decimal) for line in lines}
     invitations = {line.subject: line.invitation for line in lines if line.invitation is not None}
     with Progress(
@@ -196,8 +191,8 @@ def _answer_lines(
         advance = partial(bar.advance, doing)
         outcomes = holder.answer_all(url, records, invitations, answered=advance)
     stated = [
-        (line.number, ANSWERED_BEFORE, ANSWER_STATES[ReportState.COUNTED].status)
-        if line.subject in counted
+        (line.number, answered_before(before), ANSWER_STATES[before.state].status)
+        if (before := earlier.get(line.subject)) is not None
         else (line.number, *_outcome(ledger, ids, line, outcomes[line.subject]))
         for line in lines
     ]

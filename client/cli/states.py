@@ -32,7 +32,17 @@ ANSWER_STATES = {
 """Each state of an answer, the worst first."""
 
 
+RESTORED = "answered, as a code to keep says"
+
+
 def state_in_words(answer: StoredAnswer) -> str:
+    if answer.restored:
+        return RESTORED
     state = ANSWER_STATES[answer.state]
     why = printable(LOSSES.get(answer.reason or "", answer.reason) or state.no_reason, 200)
     return state.words.format(why=why, epsilon=answer.epsilon)
+
+
+def answered_before(answer: StoredAnswer) -> str:
+    """The words of an answer that was there before, and of which nothing is sent again."""
+    return RESTORED if answer.restored else "answered before and counted"

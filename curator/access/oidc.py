@@ -9,6 +9,7 @@ import logging
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from secrets import token_urlsafe
 from threading import BoundedSemaphore
@@ -214,7 +215,8 @@ class Provider:
             except InvalidKeyIdError:  # the provider may have a new one
                 claims = jwt.decode(token, self._renewed().keys, ALGORITHMS).claims
             rules.validate(claims)
-        except (JoseError, ValueError) as error:
+            datetime.fromtimestamp(claims["exp"], UTC)  # or no other arithmetic knows it either
+        except (JoseError, ValueError, OverflowError, OSError) as error:
             reason = getattr(error, "error", "malformed")
             raise NotAuthorized(
                 f"The token of the OpenID provider is not accepted ({reason}): sign in again."

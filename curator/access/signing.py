@@ -85,7 +85,10 @@ def record_signing_key(store: Store, audit: Audit, known: str, signer: Signer | 
 
 def _signer_for(settings: Settings, known: str) -> Signer | None:
     if settings.signing_key:
-        return read_key(Path(settings.signing_key))
+        try:
+            return read_key(Path(settings.signing_key))
+        except PrivetError as error:
+            raise PrivetError(f"PRIVET_SIGNING_KEY: {error.detail}") from None
     url = make_url(settings.database)
     if url.get_backend_name() != "sqlite" or not url.database:
         return None

@@ -57,7 +57,8 @@ log = logging.getLogger("privet")
 class Tokens:
     """The tokens of one curator's store; an address may try ``tries`` wrong ones a minute.
 
-    ``bearer`` resolves access tokens of the OpenID provider, or returns None.
+    ``bearer`` resolves access tokens of the OpenID provider, or returns None; ``refused`` is called
+    for each wrong one.
     """
 
     def __init__(
@@ -67,11 +68,13 @@ class Tokens:
         admin_token: str | None = None,
         tries: int = 0,
         bearer: Callable[[str], StoredToken | None] | None = None,
+        refused: Callable[[], object] = bool,
     ) -> None:
         self._store = store
         self._clock = clock
         self._tries = Rate(tries)
         self._bearer = bearer
+        self._refused = refused
         self.audit = Audit(store, clock)
         self._used: dict[str, float] = {}
         self._from_settings: StoredToken | None = None
@@ -145,6 +148,7 @@ class Tokens:
 
         Raises ``TooManyRequests`` instead after too many.
         """
+        self._refused()
         self.admit(sender)
         self._tries.count(sender)
         self.audit.add_refusal(error.detail.partition(": ")[0])

@@ -20,6 +20,11 @@ PLACES = {
         "Try a collection: start curator, relay and answer page here, until Ctrl-C.",
         "pilot docs/examples/clinic.csv --label readmitted",
     ),
+    "ask": Place(
+        "ask:ask",
+        "Publish one question without a file; print the link where people answer it, and the plan.",
+        'ask "Have you ever driven after drinking?" yes no',
+    ),
     "audit": Place(
         "access:audit",
         "Show who created, deleted, invited, fitted, promoted and issued what, the latest first.",
@@ -69,7 +74,7 @@ PLACES = {
     ),
     "plan": Place(
         "plan:plan",
-        "Plan a collection from public data only: what reports would show, cost and gain.",
+        "Plan a collection: what reports would show, cost and gain, from public data if any.",
         "plan --public docs/examples/clinic.csv --label readmitted --holders 10000 --epsilon 1",
     ),
     "encode": Place(
@@ -86,6 +91,11 @@ PLACES = {
         "backups:restore",
         "Copy a backup into a new SQLite file or an empty PostgreSQL database.",
         "restore backup.db --database sqlite:///restored.db",
+    ),
+    "ask-again": Place(
+        "backups:ask_again",
+        "Ask holders for reports again, after a database was put back by other means.",
+        "ask-again --database sqlite:///clinic.db",
     ),
     "recover": Place(
         "backups:recover",
@@ -107,6 +117,11 @@ PLACES = {
         "Count the reports in batches that relays wrote to a folder (privet-relay serve "
         "--batches).",
         "collect /srv/batches --database sqlite:///clinic.db",
+    ),
+    "doctor": Place(
+        "doctor:doctor",
+        "Try what an operator should check of a curator or a relay, and say each in one sentence.",
+        "doctor https://curator.example",
     ),
     "version": Place("offline:version", "Print the version.", "version"),
     "task": Place("task:app", "Create and manage tasks."),

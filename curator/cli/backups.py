@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privet.protocol.errors import InvalidRequest, PrivetError, StorageFailed
+from privet.protocol.lifecycle import Phase
+from privet.protocol.wire import printable
 
 from .database import DEFAULT, Database, opened
 from .options import Yes
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ..datastore.backup_folder import Contents, FoundBackup
 
 MINUTE, SECOND = "%Y-%m-%d %H:%M UTC", "%Y%m%dt%H%M%S"
+MISSING = "privet_missing_reports"
 WHAT_IS_MISSING = (
     "Reports that were counted later are missing until their holders send them again: as long as "
     "tasks are open, 'privet-holder resend' does that, since this curator asks for them."
@@ -69,7 +72,26 @@ def restore(
     ] = DEFAULT,
 ) -> None:
     """Copy a backup into a new SQLite file or an empty PostgreSQL database."""
-    _print_restored(_restored(file, database))
+    _print_restored(_restored(file, database), database)
+
+
+def ask_again(database: Database = DEFAULT) -> None:
+    """Ask holders for reports again, after a database was put back by other means.
+
+    Such as a snapshot of its disk, or PostgreSQL's recovery to a point in time. Curators that run
+    do it within a minute, for every task that is there now. What is not missing is not counted
+    twice.
+    """
+    from ..datastore import open_store
+    from ..datastore.audit import ASKED_AGAIN, RESTORED, AuditEntry
+
+    with opened(database), closing(open_store(database)) as store:
+        now = time.time()
+        entry = AuditEntry(now, "", ASKED_AGAIN, "", {})
+        until = max((now, *(listed.created for listed in store.tasks.listed())))
+        while store.audit.ask_again(entry, until, store.facts.read(RESTORED)) is None:
+            continue  # a curator was first
+    err().print(WHAT_IS_MISSING, **PLAIN)
 
 
 def recover(
@@ -120,7 +142,7 @@ def recover(
     chosen = 0 if yes else _asked(found, faults)
     if faults[chosen]:
         raise StorageFailed(f"{found[chosen].file} cannot be used: {faults[chosen]}")
-    _print_restored(_restored(found[chosen].file, database, aside))
+    _print_restored(_restored(found[chosen].file, database, aside), database)
     if aside:
         err().print(f"What the database had before is in {aside}.", **PLAIN)
     key = found[chosen].contents.key
@@ -132,9 +154,31 @@ def recover(
         )
 
 
-def _print_restored(made: float) -> None:
+def _print_restored(made: float, database: str) -> None:
     when = f"{datetime.fromtimestamp(made, UTC):{MINUTE}}"
     err().print(f"The database is that of {when}. {WHAT_IS_MISSING}", **PLAIN)
+    for task, relays in _relayed_tasks(database):
+        err().print(
+            printable(
+                f"{task}: reports came through {', '.join(relays)}. A relay sends none a second "
+                "time within 30 days. Within an hour of a curator's start it says how many of its "
+                f"reports were counted, and {MISSING} how many are missing."
+            ),
+            **PLAIN,
+        )
+
+
+def _relayed_tasks(database: str) -> list[tuple[str, list[str]]]:
+    """The names of open tasks with reports from relays, and those of the relays."""
+    from ..datastore import open_store
+
+    with closing(open_store(database)) as store:
+        standing = {
+            listed.head.name: sorted(store.standing.read(listed.head.id).relayed)
+            for listed in store.tasks.listed()
+            if listed.phase(time.time()) is Phase.OPEN
+        }
+    return [(task, relays) for task, relays in standing.items() if relays]
 
 
 def _name_aside(at: Path | None) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
+from privet.protocol.errors import InvalidRequest, MalformedReport, PrivetError, StorageFailed
 from privet.protocol.installing import install_command
 from privet.protocol.wire import printable
 
@@ -30,6 +30,7 @@ Database = Annotated[
     typer.Option(envvar="PRIVET_DATABASE", help="Address of the database, as for 'privet serve'."),
 ]
 CORES = os.cpu_count() or 1
+CONNECT_SECONDS = 5.0
 EXIT_NEWER = 3
 DEFAULT: str = Settings.model_fields["database"].default
 
@@ -58,8 +59,7 @@ def verify(
         opened(database, to_write=False) as source,
     ):
         mark = backup.check_backup(source)
-        findings = verification.verify(source)
-        chain = verification.verify_audit(source, audit_head)
+        findings, chain = verification.verify_all(source, audit_head)
         compared = _compared(source, against)
     differences = [] if compared is None else compared.differences
     newer = compared is not None and compared.only_newer
@@ -108,16 +108,31 @@ def migrate(
             "--rolling", help="Let curators on PostgreSQL run until they stop by themselves."
         ),
     ] = False,
+    keep_unread: Annotated[
+        bool,
+        typer.Option(
+            "--keep-unread",
+            help="Migrate although some tasks or models are not read any more.",
+        ),
+    ] = False,
 ) -> None:
     """Bring the tables of a database or a backup up to this version; make a backup first.
 
-    Waits ten seconds for others that use the database, then names them and changes nothing.
+    Collections go on and models serve. Names tasks and models that this version does not read, and
+    changes nothing unless told to keep them. Waits ten seconds for others that use the database,
+    then names them and changes nothing.
     """
     from ..datastore import backup
 
     with err().status("Migrating ..."), opened(database) as engine:
-        backup.migrate(engine, rolling=rolling)
-    err().print("The database has this version's tables.")
+        found = backup.migrate(engine, rolling=rolling, keep_unread=keep_unread)
+    for unread in found.unread.values():
+        err().print(printable(f"Not read: {unread}"), **PLAIN)
+    err().print(
+        "The database has this version's tables. "
+        f"Open tasks: {found.collecting}. Models that serve: {found.serving}.",
+        **PLAIN,
+    )
 
 
 def collect(
@@ -221,9 +236,28 @@ def _readers(scheduler: str | None, jobs: int) -> Iterator[tuple[Callable[..., F
         raise StorageFailed(
             f"A Dask cluster needs its client: {install_command('bulk')}."
         ) from None
-    connect: Callable[[str], Any] = Client
-    with connect(scheduler) as client, client.get_executor() as executor:
+    with connected(Client, scheduler) as client, client.get_executor() as executor:
         yield executor.submit, sum(client.nthreads().values())
+
+
+def connected(client: Callable[..., Any], scheduler: str) -> Any:
+    """A Dask ``client`` of a cluster with workers; says once what it waits for."""
+    said = False
+    while True:
+        try:
+            found = client(scheduler, timeout=CONNECT_SECONDS)
+            break
+        except OSError:
+            if not said:
+                err().print(f"No Dask scheduler answers at {scheduler} yet: waiting for it ...")
+            said = True
+            time.sleep(CONNECT_SECONDS / 5)
+        except (ValueError, ImportError) as error:
+            raise InvalidRequest(f"{scheduler} is no address of a scheduler: {error}.") from None
+    if not found.nthreads():
+        err().print(f"The Dask scheduler at {scheduler} has no workers yet: waiting for one ...")
+        found.wait_for_workers(1)
+    return found
 
 
 def _compared(source: "Engine", against: str | None) -> "DatabaseComparison | None":

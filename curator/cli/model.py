@@ -2,22 +2,35 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from privet.admin.calls import ApiCall
 from privet.admin.client import CuratorClient, Document, PredictionColumns
-from privet.learning.core.amounts import amount, figure
+from privet.admin.results import IntervalFigure
+from privet.learning.core.amounts import (
+    TOO_FEW_ANSWERS,
+    amount,
+    figure,
+    in_digits,
+    percent,
+    tells_nothing,
+    thousands,
+)
+from privet.learning.core.labels import LabelKind, kind_of
 from privet.learning.core.looks import MEANING
+from privet.learning.figures.sentences import scores_in_words, which_is_better
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
-from privet.protocol.calls import TASKS
-from privet.protocol.errors import InvalidRequest
+from privet.protocol.errors import InvalidRequest, PrivetError
+from privet.protocol.features import Label
 from privet.protocol.task import Task
 from privet.tables.cells import Decimal
 from privet.tables.text_format import HELP, Encoding, Separator, Stated, TextFormat
 
-from .options import AsJson, ExportFile, Force, ModelNumber, TaskName, parsed, remote
+from .options import AsJson, ExportFile, Force, ModelNumber, TaskName, command_of, parsed, remote
 from .output import (
     PLAIN,
     check_free,
@@ -33,6 +46,8 @@ from .output import (
 )
 
 ROWS_LISTED = 20
+HALF = 0.5
+FIGURE_COLUMNS = ("", "estimate", "95 % interval")
 
 Parameter = Annotated[
     list[str] | None,
@@ -40,20 +55,34 @@ Parameter = Annotated[
 ]
 
 
-def _print_model(model: Document) -> None:
+def _print_model(model: Document, kind: LabelKind) -> None:
     facts = {
         "estimator": model["estimator"],
         "parameters": model["parameters"],
         "reports": model["reports"],
-        **dict(map(_way, model["ways"])),
-        **_one(model["worst_of_one"]),
+        **{_named(way): _way(kind, way, model["reports"]) for way in model["ways"]},
+        **_one(kind, model["worst_of_one"]),
         "cells": model["cells"],
-        **{name: _with_ends(of) for name, of in model["scores"].items()},
+        **scores_in_words(_intervals(model["scores"])),
         "fitted": when(model["created"]),
         **model["facts"],
     }
     print_facts(f"Model {model['number']}", facts)
+    if (same := model.get("same_as")) is not None:
+        typer.echo(f"Model {same} has the same answers and settings, so it predicts the same.")
+    typer.echo(_who_serves(model))
     _print_sentence(model["growth"])
+
+
+def _who_serves(model: Document) -> str:
+    """A sentence on whether a new model serves, and how to let it."""
+    number, serving = model["number"], model["serving"]
+    if serving == number:
+        return f"Model {number} serves: predictions come from it."
+    return (
+        f"Model {number} does not serve, model {serving} does. To let it: "
+        f"privet promote {model['task'][:12]} {number}"
+    )
 
 
 def _print_sentence(sentence: str) -> None:
@@ -61,7 +90,7 @@ def _print_sentence(sentence: str) -> None:
         typer.echo(sentence)
 
 
-@remote(_print_model, doing="Fitting ...")
+@remote(doing="Fitting ...")
 def fit(
     api: CuratorClient,
     task: TaskName,
@@ -71,10 +100,16 @@ def fit(
     promote: Annotated[
         bool, typer.Option("--promote", help="Let it serve; by default only the first model does.")
     ] = False,
-) -> Document:
+    as_json: AsJson = False,
+) -> None:
     """Fit a model from the reports so far, and keep it under the next number."""
-    model = api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
-    return {**model, "growth": api.status(task)["growth"]}
+    fitted = api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
+    status = api.status(task)
+    model = {**fitted, "growth": status["growth"], "serving": status["serving"]}
+    if as_json:
+        print_json(model)
+    else:
+        _print_model(model, kind_of(_label(api, task)))
 
 
 def _print_models(summaries: list[Document]) -> None:
@@ -83,10 +118,7 @@ def _print_models(summaries: list[Document]) -> None:
     print_table("Models", ("no", *columns[1:], "fitted"), rows, whole=("estimator",))
 
 
-@remote(_print_models)
-def models(api: CuratorClient, task: TaskName) -> list[Document]:
-    """List the models of a task."""
-    return api.models(task)
+models = command_of(CuratorClient.models, _print_models)
 
 
 @remote()
@@ -121,15 +153,22 @@ def compare(
         print_json(change)
         return
     same = change["same_label"]
-    facts = {"same likeliest class": "-" if same is None else f"{same:.1%} of records"}
+    label = _label(api, task)
+    moved = kind_of(label).moved
+    facts = {} if same is None else {"same likeliest class": f"{percent(same)} of records"}
     facts |= {
-        "mean change of a value": change["mean"],
-        "largest change": change["largest"],
-        "value outside the first model's 95 % interval": f"{change['outside']:.1%} of records",
+        "mean change of a value": moved(change["mean"]),
+        "largest change": moved(change["largest"]),
+        "value outside the first model's 95 % interval": f"{percent(change['outside'])} of records",
     }
     scores = change["scores"] or {}
-    facts |= {f"{name}, by reports": _with_ends(of) for name, of in scores.items()}
+    facts |= {
+        f"{name} of model {other}'s cells less model {one}'s": _with_ends(of)
+        for name, of in scores.items()
+    }
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
+    if change["scores"] is not None:
+        typer.echo(which_is_better(label, f"model {one}", f"model {other}", _intervals(scores)))
 
 
 @remote()
@@ -160,11 +199,17 @@ def _print_insight(insight: Document) -> None:
     if insight.get("impossible"):
         typer.echo(insight["sentence"])
         return
+    headline = insight["headline"]
+    typer.echo(" ".join(filter(None, (headline, insight["of_register"]))))
+    if insight["model"] is None:
+        _print_figures(insight)
+        return
     columns = ("holders", "95 % interval", "public records")
     misfits = {"reported": insight["misfits"]["value"], **insight["misfits"], "public": 0.0}
     rows = [_compared(row["name"], row) for row in insight["overall"]]
     rows.append(_compared("records that did not fit", misfits))
-    title = f"Holders compared with public records (reports: {insight['reports']})"
+    title = f"Holders compared with public records (reports: {thousands(insight['reports'])})"
+    title += f", and model {insight['model']} (reports: {thousands(insight['model_reports'])})"
     print_table(title, ("", *columns), rows)
     rows = [
         _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row)
@@ -172,8 +217,48 @@ def _print_insight(insight: Document) -> None:
     ]
     if rows:
         print_table("Cells that differ, the most certain first", ("", *columns), rows)
-    typer.echo(f"{insight['sentence']} {insight['gathered']}".rstrip())
+    rest = insight["sentence"].removeprefix(headline)
+    typer.echo(f"{rest} {insight['gathered']}".strip())
+    typer.echo(insight["if_false"])
     typer.echo(f"Intervals and differences {MEANING[insight['looks']]}.")
+
+
+def _print_figures(insight: Document) -> None:
+    """The insight of a task without features."""
+    rows = [_interval(row["name"], {**row, "value": row["reported"]}) for row in insight["overall"]]
+    rows.append(_interval("answers that did not fit", insight["misfits"]))
+    print_table(f"Everybody who answered ({thousands(insight['reports'])})", FIGURE_COLUMNS, rows)
+    _print_distribution(insight["distribution"])
+    typer.echo(insight["if_false"])
+    typer.echo(f"Intervals {MEANING[insight['looks']]}.")
+
+
+def _print_distribution(found: Document | None) -> None:
+    """Bins and quantiles of a number, if it was asked in bins."""
+    if found is None:
+        return
+    rows = [
+        (*_interval(amount(of["level"]), {**of, "value": of["share"]}), _up_to(of))
+        for of in found["bins"]
+    ]
+    print_table("Shares around values", ("value", *FIGURE_COLUMNS[1:], "up to it"), rows)
+    quantiles = [_interval(_quantile(of["part"]), of) for of in found["quantiles"]]
+    print_table("Quantiles", FIGURE_COLUMNS, quantiles)
+
+
+def _up_to(of: Document) -> str:
+    low, high = of["up_to_low"], of["up_to_high"]
+    return " to ".join(in_digits((high - low) / 2.0, low, high))
+
+
+def _quantile(part: float) -> str:
+    return "median" if part == HALF else f"{part:.0%}"
+
+
+def _interval(name: str, of: Document) -> tuple[str, str, str]:
+    keys = "value", "low", "high"
+    value, low, high = in_digits((of["high"] - of["low"]) / 2.0, *(of[key] for key in keys))
+    return name, value, f"{low} to {high}"
 
 
 @remote(_print_insight)
@@ -183,10 +268,18 @@ def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Do
 
 
 def _compared(name: str, row: Document) -> tuple[str, ...]:
-    reported, low, high, public = (
-        amount(row[key]) for key in ("reported", "low", "high", "public")
-    )
+    keys = "reported", "low", "high", "public"
+    half = (row["high"] - row["low"]) / 2.0
+    reported, low, high, public = in_digits(half, *(row[key] for key in keys))
     return name, reported, f"{low} to {high}", public
+
+
+def _label(api: CuratorClient, task: str) -> Label:
+    return Task.checked(api.task(task)["task"]).label
+
+
+def _intervals(figures: Document) -> dict[str, IntervalFigure]:
+    return {name: IntervalFigure.model_validate(of) for name, of in figures.items()}
 
 
 def _with_ends(of: Document) -> str:
@@ -201,6 +294,8 @@ def _print_status(document: Document) -> None:
         "reports": reports if step == 1 else f"{reports} or up to {2 * step} more",
         "models": document["models"],
     }
+    if document.get("serving") is not None:
+        facts["serves"] = f"model {document['serving']}"
     if step == 1:
         facts |= {
             "answers per question": document["answers"],
@@ -213,13 +308,22 @@ def _print_status(document: Document) -> None:
     for reason, count in lost_in(relays).items():
         facts[f"lost, because {reason}"] = count
     print_facts(f"Task {document['id'][:12]}", facts)
+    _print_sentence(document["headline"])
+    if results := document.get("results"):
+        rows = [_interval(row["name"], row) for row in results["figures"]]
+        print_table("Everybody who answered", FIGURE_COLUMNS, rows)
+        _print_distribution(results.get("distribution"))
     _print_sentence(document["growth"])
 
 
 @remote(_print_status)
 def status(api: CuratorClient, task: TaskName) -> Document:
     """Show how a collection stands; without a token only about how many reports there are."""
-    return api.status(task)
+    document, headline = api.status(task), ""
+    if document["step"] == 1 and document["reports"]:
+        with suppress(PrivetError):  # neither a model nor a task without features
+            headline = api.insight(task)["headline"]
+    return {**document, "headline": headline}
 
 
 @remote(doing="Predicting ...")
@@ -230,7 +334,9 @@ def predict(
     record: Annotated[str | None, typer.Option(help="One record as a JSON object.")] = None,
     csv_file: Annotated[
         Path | None,
-        typer.Option("--csv", exists=True, dir_okay=False, help="CSV or Parquet file of records."),
+        typer.Option(
+            "--csv", exists=True, dir_okay=False, help="CSV, Parquet or Excel file of records."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
@@ -240,6 +346,7 @@ def predict(
     encoding: Annotated[Encoding | None, typer.Option(help=HELP["encoding"])] = None,
     separator: Annotated[Separator | None, typer.Option(help=HELP["separator"])] = None,
     decimal: Annotated[Decimal | None, typer.Option(help=HELP["decimal"])] = None,
+    sheet: Annotated[str | None, typer.Option(help=HELP["sheet"])] = None,
     force: Force = False,
     model: ModelNumber = None,
     as_json: AsJson = False,
@@ -255,11 +362,13 @@ def predict(
         raise typer.BadParameter("--out, --ignore and --keep go with --csv")
     check_free(out, force)
     if record is not None:
-        _predict_record(api, f"{TASKS}/{api.task_id(task)}/predict", model, record, as_json)
+        _predict_record(api, task, model, record, as_json)
     elif csv_file is not None:
         from privet.learning.task_building.table import read_table  # pyarrow is slow to import
 
-        columns = read_table(csv_file.read_bytes(), Stated(encoding, separator, decimal))
+        columns = read_table(
+            csv_file.read_bytes(), Stated(encoding, separator, decimal, sheet, "none")
+        )
         show_reading(columns)
         asked = Task.checked(api.task(task)["task"])
         table = RowsToPredict.of(columns, asked, ignore or (), keep or ())
@@ -268,31 +377,37 @@ def predict(
 
 
 def _predict_record(
-    api: CuratorClient, address: str, model: int | None, text: str, as_json: bool
+    api: CuratorClient, task: str, model: int | None, text: str, as_json: bool
 ) -> None:
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidRequest(f"--record is not JSON ({error}): write it as {{...}}.") from None
-    answer = api.post(address, {"model": model, "records": [record]})
+    asked = {"model": model, "records": [record]}
+    answer = api.answer(ApiCall.PREDICT, task, json=asked).json()
     prediction = answer["predictions"][0]
     if as_json:
         print_json({"model": answer["model"], **prediction})
         return
     facts = {"label": prediction["label"]}
-    kinds = ("cell_value", "cell_low", "cell_high")
-    interval = "{}, 95 % interval {} to {}"
+    of_cell = [prediction[kind] for kind in ("cell_value", "cell_low", "cell_high")]
     if prediction.get("probabilities") is None:
-        of_cell = (amount(prediction[kind]) for kind in kinds)
-        facts["mean of its cell"] = interval.format(*of_cell)
+        facts["mean of its cell"] = _in_cell(_label(api, task).bounds, *of_cell)
     else:
         facts |= {f"P({name})": f"{p:.4f}" for name, p in prediction["probabilities"].items()}
         for name in prediction["probabilities"]:
-            of_cell = (f"{prediction[kind][name]:.4f}" for kind in kinds)
-            facts[f"share of {name} in its cell"] = interval.format(*of_cell)
+            of_class = [each[name] for each in of_cell]
+            facts[f"share of {name} in its cell"] = _in_cell((0.0, 1.0), *of_class)
     facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
     print_facts(f"Prediction of model {answer['model']}", facts)
     _warn_of_outside([prediction["outside"]])
+
+
+def _in_cell(bounds: tuple[float, float], value: float, low: float, high: float) -> str:
+    if tells_nothing(low, high, *bounds):
+        return TOO_FEW_ANSWERS
+    said, *ends = in_digits((high - low) / 2.0, value, low, high)
+    return f"{said}, 95 % interval {' to '.join(ends)}"
 
 
 def _deliver(
@@ -341,20 +456,25 @@ def write_predictions(
         target.write_bytes(as_csv(header, rows, form))
 
 
-def _one(moved: float | None) -> Document:
+def _one(kind: LabelKind, moved: float | None) -> Document:
     """The farthest that one false report was found to move a value, if that was tried."""
     if moved is None:
         return {}
-    found = f"moved a cell's value by up to {amount(moved)}, among those tried"
+    found = f"moved a group's figure by {kind.moved(moved)} in the worst case found"
     return {"one false report": found}
 
 
-def _way(way: Document) -> tuple[str, str]:
-    """The sources of reports, and how far each could move a prediction."""
-    reports = "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
-    if way["worst_found"] is None:
-        return reports, str(way["reports"])
-    return reports, (
-        f"{way['reports']}; as many false reports moved a cell's value by up to "
-        f"{amount(way['worst_found'])}, among those tried"
+def _named(way: Document) -> str:
+    return "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
+
+
+def _way(kind: LabelKind, way: Document, reports: int) -> str:
+    """The reports that came in one way, and how far they could move a prediction: where all of the
+    ``reports`` did, anywhere."""
+    count = thousands(way["reports"])
+    if way["worst_found"] is None or way["reports"] == reports:
+        return count
+    return (
+        f"{count}; that many false reports moved a group's figure by "
+        f"{kind.moved(way['worst_found'])} in the worst case found"
     )

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from privet.learning.task_building.settings import TaskSettings
+from privet.tables.text_format import OF_FILE
 
 from .options import AsJson, PublicFile, with_settings
 from .output import err, print_json, print_table
 
-OF_FILE = ("encoding", "separator", "decimal")
 OF_COLUMNS = (
     "label",
     "ignore",

@@ -26,6 +26,9 @@ Token = Annotated[
     str | None,
     typer.Option("--token", envvar="PRIVET_TOKEN", help="API token of the curator."),
 ]
+Insecure = Annotated[
+    bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 TaskName = Annotated[
     str, typer.Argument(metavar="TASK", help="Id of the task, its beginning, or the task's name.")
@@ -37,11 +40,19 @@ Register = Annotated[
     Path | None,
     typer.Option(
         **FILE,
-        help="CSV or Parquet file of the people asked: their disclosed columns, or all features if "
-        "none is disclosed, without labels.",
+        help="CSV, Parquet or Excel file of the people asked: their disclosed columns, or all "
+        "features if none is disclosed, without labels.",
     ),
 ]
-PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
+PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV, Parquet or Excel file.")]
+MaybePublicFile = Annotated[
+    Path | None,
+    typer.Argument(
+        **FILE,
+        help="CSV, Parquet or Excel file; without one the label alone is asked, so give --classes "
+        "or --label-range.",
+    ),
+]
 ExportFile = Annotated[
     Path | None,
     typer.Option(
@@ -57,8 +68,8 @@ WAITING = "Waiting for the curator ..."
 class PatientClient(CuratorClient):
     """A client that says what it is ``doing`` where a call takes long."""
 
-    def __init__(self, url: str, token: str | None, doing: str) -> None:
-        super().__init__(url, token)
+    def __init__(self, url: str, token: str | None, doing: str, *, insecure_http: bool) -> None:
+        super().__init__(url, token, insecure_http=insecure_http)
         self._doing = doing
 
     def call(self, method: str, path: str, **request: Any) -> "httpx.Response":
@@ -116,6 +127,8 @@ def _option_of(setting: Input, required: bool) -> inspect.Parameter:
     help_text = setting.help
     if setting.kind in ("texts", "numbers"):
         help_text = f"{help_text} The option may be repeated."
+    if setting.fewest > 1:
+        help_text = f"{help_text[:-1]}, or given once with commas."
     if setting.default not in (None, False) and not required:
         help_text = f"{help_text} Default: {setting.default}."
     flag = setting.name.replace("_", "-")
@@ -134,6 +147,8 @@ def _read(setting: Input, given: Any) -> Any:
     """The value of an option that was given."""
     if setting.kind == "json":
         return _json_of(setting.name, given)
+    if setting.kind == "texts" and setting.fewest > 1 and len(given) == 1:
+        return [text.strip() for text in given[0].split(",")]
     return setting.value("\n".join(given)) if setting.kind == "numbers" else given
 
 
@@ -160,17 +175,21 @@ def remote(
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a command of a function whose first parameter is a client of the curator.
 
-    The command also has the options --url, --token if ``token``, and --json if there is a ``show``,
-    which prints for people what the function returns.
+    The command also has --url, --insecure-http, --token if ``token``, and --json if there is a
+    ``show``, which prints for people what the function returns.
     """
     shared = _options({"url": Url}, DEFAULT_URL)
+    shared += _options({"insecure_http": Insecure}, default=False)
     shared += _options({"token": Token}) if token else []
     shared += _options({"as_json": AsJson}, default=False) if show else []
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
-        def command(url: str, token: str | None = None, **options: Any) -> None:
+        def command(
+            url: str, insecure_http: bool, token: str | None = None, **options: Any
+        ) -> None:
             as_json = show is not None and options.pop("as_json")
-            result = function(PatientClient(url, token, doing), **options)
+            api = PatientClient(url, token, doing, insecure_http=insecure_http)
+            result = function(api, **options)
             if as_json:
                 print_json(result)
             elif show:
@@ -184,23 +203,27 @@ def remote(
 
 
 def command_of(
-    method: Callable[..., Any], *, token: bool = True, doing: str = WAITING
+    method: Callable[..., Any],
+    show: Callable[[Any], None] | None = None,
+    *,
+    token: bool = True,
+    doing: str = WAITING,
 ) -> Callable[..., None]:
-    """The command of a client's method, whose result is printed by its type.
+    """The command of a client's method, whose result ``show`` prints, or the printer of its type.
 
     Its parameters are arguments, and those with a default options. Each but ``task`` and ``model``
-    is ``Annotated[type, "help"]``; the docstring's first sentence is the command's help. The
-    result's type has a printer already (``@prints``): a method without a result is made a command
-    by ``remote``.
+    is ``Annotated[type, "help"]``; the docstring is the command's help. A result's type has a
+    printer by ``@prints``: a method without a result is made a command by ``remote``.
     """
     signature = inspect.signature(method, eval_str=True)
     api, *own = signature.parameters.values()
 
-    def function(*given: Any, **options: Any) -> Any:
-        return method(*given, **options)
+    def function(client: CuratorClient, **options: Any) -> Any:
+        return getattr(client, method.__name__)(**options)
 
     declared = _declared(function, method, [api, *map(_parameter_of, own)])
-    return remote(PRINTERS[signature.return_annotation], token=token, doing=doing)(declared)
+    show = show or PRINTERS[signature.return_annotation]
+    return remote(show, token=token, doing=doing)(declared)
 
 
 SHARED: dict[str, Any] = {"task": TaskName, "model": ModelNumber}

@@ -1,10 +1,12 @@
 """The commands' output: tables for people, JSON for scripts, errors that say what to do."""
 
 import json
+import re
+import shlex
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,12 +19,17 @@ from rich.table import Table
 from privet.learning.core.amounts import amount
 from privet.learning.task_building.columns import Table as ReadTable
 from privet.protocol.errors import InvalidRequest, PrivetError
-from privet.protocol.lifecycle import LOSSES
+from privet.protocol.lifecycle import LOSSES_FOUND
 from privet.protocol.wire import printable
-from privet.tables.text_format import AS_PROGRAMS_WRITE
+from privet.tables.text_format import AS_PROGRAMS_WRITE, Stated
 
 R = TypeVar("R")
 SHORT_ID = 12
+OF_SETTINGS = re.compile(
+    r"\((?P<name>features|ignore|numbers|rename|years)"
+    r"=(?:…|(?P<columns>\[[^\]]*\])|(?P<names>\{.*\}))\)"
+)
+"""A setting that a sentence names in brackets, as Python takes it."""
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
 """Options for text that may be copied: neither wrapped nor coloured."""
 
@@ -59,8 +66,38 @@ def print_json(value: Any) -> None:
     print(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
+def show_link(link: str, *, code: bool) -> None:
+    """The link to an answer page on standard output, and its QR code."""
+    typer.echo(link)
+    if code:
+        import segno
+
+        segno.make(link, error="m", micro=False).terminal(compact=True)
+
+
 def print_error(detail: str) -> None:
-    err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
+    err().print(f"[bold red]Error:[/] {escaped(with_options(detail))}", soft_wrap=True)
+
+
+def with_options(text: str) -> str:
+    """A text in which settings, named as Python takes them, are options of the command."""
+
+    def options(found: re.Match[str]) -> str:
+        option = f"--{found['name']}"
+        values = [found["names"]] if found["names"] else []
+        if found["columns"]:
+            quoted = re.findall(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", found["columns"])
+            values = [literal_eval(name) for name in quoted]
+        given = " ".join(f"{option} {shlex.quote(value)}" for value in values)
+        return f"({given or option})"
+
+    return OF_SETTINGS.sub(options, text)
+
+
+def print_remarks(remarks: Iterable[str]) -> None:
+    """Print what looks wrong about a file."""
+    for remark in remarks:
+        err().print(f"Please check: {with_options(remark)}", **PLAIN)
 
 
 def check_free(path: Path | None, force: bool = False) -> None:
@@ -119,7 +156,7 @@ def show_reading(table: ReadTable, *, rows: bool = False) -> None:
         return
     if rows:
         print_table(form.in_words(), list(table), table.first_rows)
-    elif (form.encoding, form.separator, form.decimal) != astuple(AS_PROGRAMS_WRITE):
+    elif form.sheet or Stated(form.encoding, form.separator, form.decimal) != AS_PROGRAMS_WRITE:
         err().print(form.in_words(), **PLAIN)
     for name, note in table.notes.items():
         err().print(f"{printable(name)!r} {note}", **PLAIN)
@@ -157,7 +194,7 @@ def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Reports that relays lost, by the reason in words."""
     lost = Counter[str]()
     for relay in relays:
-        lost.update({LOSSES.get(name, name): count for name, count in relay["lost"].items()})
+        lost.update({LOSSES_FOUND.get(name, name): count for name, count in relay["lost"].items()})
     return lost
 
 

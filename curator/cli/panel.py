@@ -8,7 +8,7 @@ from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount, figure
 from privet.protocol.lifecycle import Phase
 
-from .options import ExportFile, Force, TaskName, remote
+from .options import ExportFile, Force, TaskName, command_of, remote
 from .output import PLAIN, SHORT_ID, err, out, print_table, when, write_export
 
 ROWS_LISTED = 20
@@ -39,10 +39,10 @@ def _print_panel(panel: Document) -> None:
     numbers = sorted({each["wave"] for line in panel["lines"] for each in line["figures"]})
     rows = [(line["name"], *map(_figure, line["figures"])) for line in panel["lines"]]
     if rows:
-        print_table("All holders", ("", *(f"wave {number}" for number in numbers)), rows)
+        print_table("All people", ("", *(f"wave {number}" for number in numbers)), rows)
     rows = [
         (
-            " and ".join(change["path"]) or "all holders",
+            " and ".join(change["path"]) or "all people",
             change["name"],
             f"{change['since']} to {change['wave']}",
             f"{amount(change['before'])} to {amount(change['after'])}",
@@ -64,11 +64,9 @@ def _figure(of: Document) -> str:
     return figure(of["value"], of["low"], of["high"], is_share=False)
 
 
-@app.command(epilog="Example: privet panel status Months")
-@remote(_print_panel)
-def status(api: CuratorClient, task: TaskName) -> Document:
-    """Show how the waves stand, each class over time, and what changed beyond chance."""
-    return api.waves(task)
+app.command("status", epilog="Example: privet panel status Months")(
+    command_of(CuratorClient.waves, _print_panel)
+)
 
 
 def _print_models(models: list[Document]) -> None:

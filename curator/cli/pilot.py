@@ -27,11 +27,11 @@ from privet.admin.results import Scope
 from privet.http_client.address import DIRECT
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import prepared
-from privet.learning.task_building.schema import infer_features
+from privet.learning.task_building.schema import infer_features, label_alone
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 from .options import FILE, with_settings
-from .output import PLAIN, err
+from .output import PLAIN, err, show_link
 from .task import show_review
 
 START_SECONDS = 120.0
@@ -82,7 +82,11 @@ class Stopped(Exception):
 def pilot(
     public: Annotated[
         Path | None,
-        typer.Argument(**FILE, help="CSV or Parquet file; without one, begin in the browser."),
+        typer.Argument(
+            **FILE,
+            help="CSV, Parquet or Excel file; without one, begin in the browser, or ask the "
+            "--label alone with --classes or --label-range.",
+        ),
     ] = None,
     *,
     settings: dict[str, Any],
@@ -119,7 +123,13 @@ def pilot(
         names = ", ".join(list(read_table(public.read_bytes(), undecided=True))[:20])
         raise InvalidRequest(f"Say which column to predict with --label: the file has {names}.")
     if public is None and settings:
-        raise InvalidRequest("Settings are those of a task: name its file first.")
+        if not {"label", "classes"} <= {*settings} and not {"label", "label_range"} <= {*settings}:
+            raise InvalidRequest(
+                "Settings are those of a task: name its file first, or give --label and what may "
+                "be answered by --classes or --label-range."
+            )
+        settings = {"name": settings["label"], "epsilon": EPSILON, "smallest_batch": 1, **settings}
+        label_alone(Publication.parse(json.dumps(settings)))
     if public is not None:
         settings = {"name": public.stem, "epsilon": EPSILON, "smallest_batch": 1, **settings}
         declared = Publication.parse(json.dumps(settings))
@@ -195,7 +205,7 @@ def _run(
     if fault := admin.name_relay(relay_url).fault:
         raise PrivetError(fault)
     page, link = f"{curator_url}/new", None
-    if public is not None:
+    if settings:
         task = admin.create(public, **settings)
         page, link = f"{curator_url}/tasks/{task['id']}", f"{relay_url}/answer/{task['id']}"
     _introduce(page, link, tokens.admin, folder, away)
@@ -214,11 +224,8 @@ def _introduce(page: str, link: str | None, token: str, folder: Path, away: str 
     say("One operator runs curator and relay here: for a trial.", **PLAIN)
     say(f"You: {_signed_in(page, token)}", **PLAIN)
     if link is not None:
-        say(f"People: {link}", **PLAIN)
-        if sys.stdout.isatty():
-            import segno
-
-            segno.make(link, error="m", micro=False).terminal(compact=True)
+        say("People:", **PLAIN)
+        show_link(link, code=sys.stdout.isatty())
     if away is None:
         say(
             "Only this machine can open these. Stop it and add --phone to let phones in the same "

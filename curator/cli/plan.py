@@ -10,12 +10,18 @@ from privet.protocol.limits import BATCH, DELTA
 from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import PLAIN, err, out, print_json
+from .output import err, out, print_json, print_remarks
 
 
 @with_settings(TaskSettings, required=("label", "holders"))
 def plan(
-    public: Annotated[Path, typer.Option(**FILE, help="CSV or Parquet file of public data.")],
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            **FILE,
+            help="CSV, Parquet or Excel file of public data; without it the label alone is asked.",
+        ),
+    ] = None,
     *,
     settings: dict[str, Any],
     register: Register = None,
@@ -63,7 +69,7 @@ def plan(
     simulation_seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Plan a collection from public data only: what reports would show, cost and gain."""
+    """Plan a collection: what reports would show, cost and gain, from public data if any."""
     from privet.learning.planning import plan as make_plan
 
     asked = {
@@ -81,8 +87,7 @@ def plan(
     }
     with err().status("Simulating collections ..."):
         result = make_plan(public, **asked | settings)
-    for remark in result.remarks:
-        err().print(f"Please check: {remark}", **PLAIN)
+    print_remarks(result.remarks)
     if as_json:
         print_json(result.to_document())
     elif board:

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from privet.admin.calls import ApiCall
 from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount, thousands
 from privet.learning.task_building.columns import Table
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import prepared
 from privet.learning.task_building.review import review
-from privet.learning.task_building.schema import infer_features, infer_label
-from privet.protocol.calls import TASKS
+from privet.learning.task_building.schema import infer_features, infer_label, label_alone
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import FEATURES, Feature
 from privet.protocol.lifecycle import Phase
@@ -26,10 +26,11 @@ from privet.protocol.wire import printable
 from .options import (
     FILE,
     AsJson,
-    PublicFile,
+    MaybePublicFile,
     Register,
     TaskName,
     Yes,
+    command_of,
     remote,
     with_settings,
 )
@@ -41,6 +42,7 @@ from .output import (
     out,
     print_facts,
     print_json,
+    print_remarks,
     print_table,
     show_reading,
     when,
@@ -57,11 +59,11 @@ app = typer.Typer(no_args_is_help=True, help="Create and manage tasks.")
 @app.command(
     epilog="Example: privet task create docs/examples/clinic.csv --label readmitted --epsilon 1"
 )
-@remote(doing="Growing the partition on the public data ...")
+@remote(doing="Publishing the task ...")
 @with_settings(Publication, required=("label", "epsilon"))
 def create(
     api: CuratorClient,
-    public: PublicFile,
+    public: MaybePublicFile = None,
     *,
     settings: dict[str, Any],
     public_model: Annotated[
@@ -76,18 +78,15 @@ def create(
 ) -> None:
     """Show what the public data would become, ask, grow a partition, and publish the task.
 
-    The name is by default that of the file.
+    The name is by default that of the file, or of the label without one.
     """
-    settings = {"name": public.stem, **settings}
-    _check(api, public, settings, ask=not (yes or as_json))
+    settings = {"name": settings["label"] if public is None else public.stem, **settings}
+    _check(api, public, settings, register, ask=not (yes or as_json))
     try:
         files = {"public": public, "public_model": public_model, "register": register}
-        response = api.call(
-            "POST",
-            TASKS,
-            files={name: (path.name, path.read_bytes()) for name, path in files.items() if path},
-            data={"settings": json.dumps(settings)},
-        )
+        given = {name: (path.name, path.read_bytes()) for name, path in files.items() if path}
+        parts = {"settings": (None, json.dumps(settings)), **given}
+        response = api.answer(ApiCall.CREATE_TASK, files=parts)
     except KeyboardInterrupt:
         raise InvalidRequest(
             "Interrupted: the curator abandons the task unless it was finished already; "
@@ -102,13 +101,14 @@ def create(
         err().print("Holders answer this address at any time: their device knows its turn.")
     if kept := sorted({*settings.get("disclosed", ())} - {*view["task"].get("disclosed", ())}):
         err().print(
-            f"The task hides {', '.join(kept)} too: groups allow so few strata that levels below "
+            f"The task hides {', '.join(kept)} too: so few disclosed groups are large enough that "
+            "levels below "
             "them tell more. With --hidden-depth it would disclose all that it may.",
             **PLAIN,
         )
     if response.status_code == 200:
         err().print("The same task existed already; nothing was changed.")
-    err().print(f"Holders answer: privet-holder answer {api.url}{TASKS}/{view['id']}", **PLAIN)
+    err().print(f"Holders answer: privet-holder answer {api.task_url(view)}", **PLAIN)
 
 
 def _in_panel(view: Document) -> dict[str, Any]:
@@ -128,28 +128,44 @@ def _print_waves(view: Document) -> None:
         print_table("Waves", ("wave", "task", "opens", "closes"), rows)
 
 
-def show_review(table: Table, settings: Publication, *, rows: bool = False) -> list[str]:
+def show_review(
+    table: Table, settings: Publication, *, rows: bool = False, registered: bool = False
+) -> list[str]:
     """Remarks on a table, printed with how it was read and for how many reports it is planned."""
     show_reading(table, rows=rows)
     remarks = review(table, settings)
-    for remark in remarks:
-        err().print(f"Please check: {remark}", **PLAIN)
+    print_remarks(remarks)
     if settings.depth is None and "holders" not in settings.model_fields_set:
+        planned = "all in the register" if registered else f"{settings.holders} reports"
         err().print(
-            f"The depth is chosen for {settings.holders} reports: set --holders if you "
-            "expect another number.",
+            f"The depth is chosen for {planned}: set --holders if you expect another number.",
             **PLAIN,
         )
     return remarks
 
 
-def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
+def _check(
+    api: CuratorClient,
+    public: Path | None,
+    settings: dict[str, Any],
+    register: Path | None,
+    *,
+    ask: bool,
+) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
-    from privet.learning.task_building.table import read_table  # pyarrow is slow to import
-
     parsed_settings = Publication.parse(json.dumps(settings))
-    table = read_table(public.read_bytes(), parsed_settings.stated)
-    remarks = show_review(table, parsed_settings, rows=ask and sys.stdin.isatty())
+    remarks, features = list[str](), tuple[Feature, ...]()
+    if public is None:
+        label = label_alone(parsed_settings)
+    else:
+        from privet.learning.task_building.table import read_table  # pyarrow is slow to import
+
+        table = read_table(public.read_bytes(), parsed_settings.stated)
+        seen, registered = ask and sys.stdin.isatty(), register is not None
+        remarks = show_review(table, parsed_settings, rows=seen, registered=registered)
+        columns = prepared(table, parsed_settings)
+        features = infer_features(columns, parsed_settings)
+        label = infer_label(columns, parsed_settings)
     if parsed_settings.waves and parsed_settings.lifetime > TASK_CAP:
         remarks.append("the lifetime epsilon")
         err().print(
@@ -157,14 +173,12 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
             f"people's devices refuse more than {TASK_CAP:g} unless told otherwise.",
             **PLAIN,
         )
-    columns = prepared(table, parsed_settings)
-    features = infer_features(columns, parsed_settings)
     tasks = [task for task in api.tasks() if task["wave"] is None]
     named = [task["id"] for task in tasks if task["name"] == settings["name"]]
     if ask and (remarks or sys.stdin.isatty()):
-        rows = [*map(_feature, features)]
-        print_table("Would be published as", FEATURE_COLUMNS, rows)
-        print_facts("Label", {"is": _label(infer_label(columns, parsed_settings).model_dump())})
+        if features:
+            print_table("Would be published as", FEATURE_COLUMNS, [*map(_feature, features)])
+        print_facts("Label", {"is": _label(label.model_dump())})
     if named and ask:
         err().print(
             f"A task {settings['name']!r} already exists ({named[0][:SHORT_ID]}). Unless this is "
@@ -193,13 +207,6 @@ def _print_tasks(tasks: list[Document]) -> None:
     print_table("Tasks", columns, rows, whole=("id", "epsilon", "created"))
 
 
-@app.command("list", epilog="Example: privet task list")
-@remote(_print_tasks, token=False)
-def list_tasks(api: CuratorClient) -> list[Document]:
-    """List all tasks, oldest first."""
-    return api.tasks()
-
-
 def print_view(view: Document) -> None:
     task = view["task"]
     facts = {
@@ -220,18 +227,19 @@ def print_view(view: Document) -> None:
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
     _print_waves(view)
-    print_table(
-        "Features", FEATURE_COLUMNS, map(_feature, FEATURES.validate_python(task["features"]))
-    )
-    keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
+    features = FEATURES.validate_python(task["features"])
+    if features:
+        print_table("Features", FEATURE_COLUMNS, map(_feature, features))
+    of_tree = ("cells", "depth") if features else ()
+    keys = ("mechanism", "epsilon", "asks", *of_tree, "report_bytes")
     rows = [
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
     ]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
     if view["strata"]:
-        cells, title = view["strata"], "Strata"
+        cells, title = view["strata"], "Disclosed groups"
         if len(cells) > MOST_CELLS:
-            title = f"The {MOST_CELLS} smallest of {len(cells)} strata"
+            title = f"The {MOST_CELLS} smallest of {len(cells)} disclosed groups"
             cells = sorted(cells, key=lambda cell: cell["holders"])[:MOST_CELLS]
         rows = [[cell["holders"], " and ".join(cell["where"])] for cell in cells]
         print_table(title, ["holders expected", "where"], rows)
@@ -250,6 +258,15 @@ def print_view(view: Document) -> None:
             )
 
 
+def _print_move(summary: Document) -> None:
+    err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
+
+
+app.command("list", epilog="Example: privet task list")(
+    command_of(CuratorClient.tasks, _print_tasks, token=False)
+)
+
+
 @app.command(epilog="Example: privet task show Readmission")
 @remote(print_view, token=False)
 def show(api: CuratorClient, task: TaskName) -> Document:
@@ -257,22 +274,12 @@ def show(api: CuratorClient, task: TaskName) -> Document:
     return api.task(task)
 
 
-def _print_move(summary: Document) -> None:
-    err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
-
-
-@app.command("open", epilog="Example: privet task open Readmission")
-@remote(_print_move)
-def open_task(api: CuratorClient, task: TaskName) -> Document:
-    """Take reports, for the first time or again."""
-    return api.open(task)
-
-
-@app.command(epilog="Example: privet task close Readmission")
-@remote(_print_move)
-def close(api: CuratorClient, task: TaskName) -> Document:
-    """Take no more reports; fitting and predicting go on."""
-    return api.close(task)
+app.command("open", epilog="Example: privet task open Readmission")(
+    command_of(CuratorClient.open, _print_move)
+)
+app.command("close", epilog="Example: privet task close Readmission")(
+    command_of(CuratorClient.close, _print_move)
+)
 
 
 @app.command(
@@ -310,11 +317,9 @@ def invite(
         err().print("They will not be shown again. A holder answers with --invitation.", **PLAIN)
 
 
-@app.command(epilog="Example: privet task invitations Readmission")
-@remote(partial(print_facts, "Invitations"))
-def invitations(api: CuratorClient, task: TaskName) -> Document:
-    """Show how many invitations were issued, used, revoked, and not used in time."""
-    return api.invitations(task)
+app.command("invitations", epilog="Example: privet task invitations Readmission")(
+    command_of(CuratorClient.invitations, partial(print_facts, "Invitations"))
+)
 
 
 @app.command(epilog="Example: privet task uninvite Readmission --all")
@@ -380,7 +385,7 @@ def _asks(question: Document) -> Document:
 def _label(label: Document) -> str:
     if label["kind"] == "classes":
         return f"{label['name']}: one of {', '.join(label['classes'])}"
-    return f"{label['name']}: a number from {label['low']} to {label['high']}"
+    return f"{label['name']}: a number from {amount(label['low'])} to {amount(label['high'])}"
 
 
 def _feature(feature: Feature) -> tuple[str, str, str, Any]:

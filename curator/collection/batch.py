@@ -43,6 +43,7 @@ from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
     PrivetError,
+    TaskNotFound,
     TooManyRequests,
     WrongPayload,
 )
@@ -159,7 +160,12 @@ class BatchUpload:
         except ValidationError as error:
             raise InvalidRequest(first_fault(error)) from None
         standing = self.store.standing
-        kept = await run_in_threadpool(standing.tell, task_id, relay, holdings, self.clock())
+        now = self.clock()
+        try:
+            kept = await run_in_threadpool(standing.tell, task_id, relay, holdings, now)
+        except TaskNotFound:
+            await run_in_threadpool(standing.replace_spool, relay, holdings.spool, now)
+            raise
         counted = (await run_in_threadpool(standing.read, task_id)).reports
         self.intake.metrics.held(relay, task_id, kept.figures(counted))
         return JSONResponse(holdings.model_dump())

@@ -30,6 +30,12 @@ READER_MEMORY = 2**31
 """Bytes of data that a process needs at most to read a file of the largest size."""
 
 
+READER_DIED = (
+    "The process that read it died, often for want of memory: collect it again, with fewer --jobs. "
+    "Keep the file: its relay has acknowledged its reports."
+)
+
+
 @dataclass(frozen=True)
 class CollectedFile:
     """The numbers of a file's reports, by outcome.
@@ -74,7 +80,7 @@ def collect(
         try:
             batch = future.result()
         except Died:
-            yield CollectedFile(name, fault="The process that read it died: remove it.")
+            yield CollectedFile(name, fault=READER_DIED)
             continue
         except PrivetError as error:
             yield CollectedFile(name, fault=error.detail)

@@ -18,7 +18,7 @@ from privet.protocol.errors import (
     TaskNotFound,
     TaskNotOpen,
 )
-from privet.protocol.lifecycle import not_admitted, not_invited, not_open
+from privet.protocol.lifecycle import not_admitted, not_invited, not_open, quota_reached
 from privet.protocol.task import Task
 
 from ..datastore.reports import Outcome, Outcomes, ReportGroup
@@ -121,10 +121,7 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
     if outcome is Outcome.NOT_ADMITTED:
         return not_admitted()
     if outcome is Outcome.OVER_QUOTA:
-        return QuotaReached(
-            "This task has reached its quota of reports: nothing was counted, and "
-            "the report need not be sent again."
-        )
+        return quota_reached()
     return ReportConflict(
         "This report id was counted before with other answers, and still is. A stored report must "
         "be sent again byte for byte; a new report needs a new random id."

@@ -2,13 +2,14 @@
 
 from fastapi import APIRouter
 
-from . import access, models, provider, tasks, visits, wizard
+from . import access, models, provider, results, tasks, visits, wizard
 
 ROUTERS: tuple[APIRouter, ...] = (
     visits.router,
     provider.router,
     tasks.browsers,
     tasks.router,
+    results.router,
     models.router,
     wizard.router,
     access.router,

@@ -20,12 +20,14 @@ EMBEDDED_HASH = f"sha384-{b64encode(_DIGEST).decode()}"
 
 
 def snippet(relay: str, task_id: str) -> str:
-    """The HTML that shows a task's form from ``relay`` in any page."""
+    """The HTML that shows a task's form from ``relay`` in any page, or a link to the answer page
+    where the form does not run: at another release of the relay, or in an old browser."""
     relay = escape(relay)
     return (
         f'<script type="module" src="{relay}/answer/{EMBEDDED}" integrity="{EMBEDDED_HASH}" '
         "crossorigin></script>\n"
-        f'<privet-answer task="{relay}{TASKS}/{task_id}"></privet-answer>'
+        f'<privet-answer task="{relay}{TASKS}/{task_id}">'
+        f'<a href="{relay}/answer/{task_id}">Answer this study</a></privet-answer>'
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import log
 from typing import Annotated, Any
@@ -15,19 +16,22 @@ from privet.admin.results import SERVING, ModelChange, ModelSummary
 from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.estimator import Estimator
+from privet.learning.core.labels import kind_of
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
-from privet.learning.display.picture import SUMMARY, to_svg
+from privet.learning.display.picture import SUMMARY, decimals_of, in_decimals, to_svg
 from privet.learning.export.formats import EXPORTS
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
+    BEYOND_GROUPS,
     asked,
     average_of_cells,
     how_much_better,
     how_often_right,
     moved_in_words,
     right_more_often,
+    scores_in_words,
     unlike_reports,
     verdict,
     which_is_better,
@@ -50,7 +54,7 @@ from ..http.requests import TheCurator, count_as_post, while_waited
 from ..operations import models, panels, predictions
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
-from ..operations.snapshot import Snapshot
+from ..operations.snapshot import Snapshot, unstated_of
 from ..operations.tasks import read_task
 from .overview import (
     Finding,
@@ -89,23 +93,27 @@ def show_model(
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
     task, info, model = snapshot.task, snapshot.info(number), snapshot.model(number).model
-    is_draft = snapshot.stored.state is TaskState.DRAFT
+    one, is_draft = info.worst_of_one, snapshot.stored.state is TaskState.DRAFT
     than = snapshot.accuracy_in_context(number) if visitor.reads else None
     insight, so_far, of_cells = insight_of(snapshot, number), later_reports(snapshot, info), None
-    if info.reports and (insight is None or insight.impossible is None):
+    if info.may_have_reports and (insight is None or insight.impossible is None):
         of_cells = cells_of_model(snapshot, number, insight)
     return page(
         request,
         "model.html",
         so_far=so_far,
         question=asked(task.label),
-        why_less="" if than is None else why_less(than),
+        why_less="" if than is None else why_less(than, info.scores["accuracy"]),
+        beyond_groups="" if model.base is None else BEYOND_GROUPS,
         info=info,
         serving=info.serves,
         exports=EXPORTS,
         even=even_scores(task),
+        scores=scores_in_words(info.scores),
+        one_moved=None if one is None else kind_of(task.label).moved(one),
         address=f"{own_address(request)}{request.url.path}",
         guarded=snapshot.curator.guard_models or is_draft,
+        has_ended=snapshot.phase.has_ended,
         use=None if of_cells is None else of_cells.sentence,
         says=verdict_of(snapshot, info, insight, than, so_far, of_cells),
         findings=findings_of_model(task, insight),
@@ -141,6 +149,7 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
         public_share=None if cell < 0 else float(model.public_share[cell]),
         shares=snapshot.node(number, node),
         is_share=isinstance(task.label, Classes),
+        text=partial(in_decimals, decimals=decimals_of(task.label)),
     )
 
 
@@ -182,6 +191,8 @@ def predict(
         certain=is_certain(task, predicted),
         likeliest=likeliest_in_cell(task, predicted),
         untold=is_untold(task, predicted),
+        states_cells=answers.model.model.states_cells,
+        unstated=unstated_of(task),
         splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
@@ -205,7 +216,7 @@ async def predict_file(
     """The rows of a file with their predictions, as a CSV file."""
     upload = form.get("file")
     if not isinstance(upload, UploadFile) or not upload.filename:
-        raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
+        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
     body, stated = await upload.read(), stated_in(form)
     predicting = predictions.predict_elsewhere(
         curator,
@@ -236,7 +247,7 @@ def rows_with_predictions(
     """
     from privet.learning.task_building.table import read_table  # slow to import
 
-    columns = read_table(body, stated)
+    columns = read_table(body, replace(stated, skip_rows="none"))
     table = RowsToPredict.of(columns, task, keep=list(columns))
     if all(table.problems):
         raise InvalidRequest(f"No row of the file fits the study. The first: {table.problems[0]}")
@@ -287,11 +298,14 @@ async def try_settings(
 async def fit(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    """Fit and keep a model; it serves only if it is the first."""
+    """Fit and keep a model, unless it is there already; it serves only if it is the first."""
     fields = {name: str(value) for name, value in form.items()}
     name = fields.get("estimator", DEFAULT_ESTIMATOR)
     parameters = given(name, fields)
     asked = FitRequest(estimator=name, parameters=parameters)
+    same = await run_in_threadpool(models.same_model, curator, visitor, task_id, asked)
+    if same is not None:
+        raise InvalidRequest(f"Model {same} has the same answers and settings: nothing was fitted.")
     fitted = await while_waited(request, models.fit(curator, visitor, task_id, asked))
     return see_other(f"/tasks/{task_id}/models/{fitted.number}")
 
@@ -365,7 +379,7 @@ async def compare(
         same_cells=listed[0] == listed[1],
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
-        unlike=unlike_reports(*names, reports),
+        unlike=unlike_reports(*names, reports) if visitor.reads else "",
         alike=have_same_settings(*infos),
         older=infos[0] if reports[0] < reports[1] else infos[1],
         summaries=" and ".join(dict.fromkeys(summaries)),
@@ -480,23 +494,30 @@ def verdict_of(
         says = [verdict(task.label, insight.overall, insight.reports, 0)]
     if insight is not None and of_cells is not None and not of_cells.untold:
         value = snapshot.average_value(info.number)
-        row = insight.overall[-1]
+        row = insight.overall[kind_of(task.label).headline]
         if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
             average = average_of_cells(task.label, value, row)
-        known = [moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells)]
-    accuracy = info.scores.get("accuracy")
-    if accuracy is not None:
-        right = how_often_right(accuracy)
-        if insight is not None and than is not None:
-            if so_far is not None:
-                right += f" That is by the answers of its fit; by all {thousands(so_far)}:"
-            right += f" {worth_of_accuracy(than)}"
-        says.append(right)
-    if says := [*says, *known, *filter(None, (average,))]:
+        of = insight.model_reports, insight.reports
+        known = [moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells, of)]
+    says.append(_accuracy_in_words(info, None if insight is None else than, so_far))
+    if says := [*filter(None, (*says, *known, average))]:
         return says
-    if info.reports:
-        return [f"Answers that went into this model: {thousands(info.reports)}."]
+    if info.may_have_reports:
+        most = "" if info.step == 1 else f" to {thousands(info.reports + 2 * info.step)}"
+        return [f"Answers that went into this model: {thousands(info.reports)}{most}."]
     return ["No answers went into this model: it is one of the public records only."]
+
+
+def _accuracy_in_words(info: ModelSummary, than: Yardsticks | None, so_far: int | None) -> str:
+    accuracy = info.scores.get("accuracy")
+    if accuracy is None:
+        return ""
+    said = [how_often_right(accuracy)]
+    if than is not None:
+        if so_far is not None:
+            said.append(f"That is by the answers of its fit, the rest by all {thousands(so_far)}.")
+        said.append(worth_of_accuracy(than))
+    return " ".join(said)
 
 
 def later_reports(snapshot: Snapshot, info: ModelSummary) -> int | None:
@@ -563,7 +584,8 @@ def likeliest_in_cell(task: Task, prediction: Mapping[str, Any]) -> str | None:
     if not isinstance(task.label, Classes):
         return None
     name = max(low, key=low.__getitem__)
-    return name if low[name] > max(end for other, end in high.items() if other != name) else None
+    most = max(end for other, end in high.items() if other != name)
+    return name if low[name] > min(most, 1.0 - low[name]) else None
 
 
 def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from math import floor, log10
+from math import ceil, floor, log10
 
 from privet.admin.results import ModelSummary, RelayReports, ReportBucket, TaskStatus
-from privet.learning.core.amounts import tells_nothing, thousands
+from privet.learning.core.amounts import amount, figure, percent, tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
-from privet.learning.display.picture import cells_untold
+from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
+from privet.learning.display.figure_picture import DrawnFigure
+from privet.learning.display.picture import cells_apart, cells_untold
 from privet.learning.figures.compare import Insight
-from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
+    MOST_NAMED,
+    YOUR_FILE,
     asked,
     cells_in_words,
     differs,
@@ -22,14 +25,14 @@ from privet.learning.figures.sentences import (
     finding_in_cell,
     still_missing,
     tells_little,
-    verdict,
 )
 from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
-from privet.protocol.lifecycle import LOSSES, TaskState
+from privet.protocol.lifecycle import LOSSES_FOUND, Phase, TaskState
+from privet.protocol.results import Comparison
 
 from ..operations.snapshot import Snapshot
-from .pages import when
+from .pages import day, when
 from .visitor import Visitor
 
 MOST_LISTED = 50
@@ -37,6 +40,8 @@ MOST_LISTED = 50
 A_DAY = timedelta(days=1)
 FEWEST_DAYS = 3
 """Fewer days are no picture of how a collection goes on."""
+BAR = 0.82
+"""The width of a bar, of its place."""
 MANY_MORE = 1.1
 """Factor of a model's reports from which on fitting again is worth a sentence."""
 REFUSALS_IN_WORDS = {
@@ -52,46 +57,23 @@ class Step:
     where: str
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A day's reports; ``left`` and ``width`` in percent of the axis, ``height`` of the top."""
-
-    starts: datetime
-    reports: int
-    left: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Reports by day, on an axis of time and one of reports from 0 to ``top``."""
-
-    bars: tuple[Bar, ...]
-    top: int
-    days: tuple[datetime, ...]
-    """The first day, the one in the middle if there is one, and the last, as far as they differ."""
-
-
-def chart_of(buckets: Sequence[ReportBucket]) -> Chart | None:
+def chart_of(buckets: Sequence[ReportBucket]) -> DrawnChart | None:
     """A bar for each day with reports, at its place in time; None before there are enough days."""
     days = (buckets[-1].starts - buckets[0].starts) // A_DAY + 1 if buckets else 0
     if days < FEWEST_DAYS:
         return None
-    first, last = buckets[0].starts, buckets[-1].starts
-    top = _round_up(max(bucket.reports for bucket in buckets))
+    first, top = buckets[0].starts, _round_up(max(bucket.reports for bucket in buckets))
     bars = tuple(
-        Bar(
-            bucket.starts,
+        DrawnPoint(
+            day(bucket.starts),
+            ((bucket.starts - first) / A_DAY + 0.5) / days,
             bucket.reports,
-            100.0 * ((bucket.starts - first) / A_DAY) / days,
-            100.0 / days,
-            100.0 * bucket.reports / top,
+            thousands(bucket.reports),
         )
         for bucket in buckets
     )
-    middle = [first + A_DAY * (days // 2)] if days % 2 else []
-    return Chart(bars, top, tuple(dict.fromkeys((first, *middle, last))))
+    ticks = tuple((tick, thousands(tick)) for tick in (0, top // 2, top))
+    return DrawnChart("Answers by day", "day, in UTC", bars, ticks, BAR / days)
 
 
 def _round_up(number: int) -> int:
@@ -101,23 +83,19 @@ def _round_up(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A sentence about a figure, and its picture on an axis from ``least`` to ``most``."""
+class Finding(DrawnFigure):
+    """A figure that is drawn on an axis from ``least`` to ``most``."""
 
-    sentence: str
-    value: float
-    low: float
-    high: float
-    public: float
     least: float = 0.0
     most: float = 1.0
     is_share: bool = True
     differs: bool = True
-    known: bool = True
 
     @property
     def misses(self) -> bool:
         """True if its interval tells it from the public figure, and its test does not."""
+        if self.public is None:
+            return False
         return not self.differs and not self.low <= self.public <= self.high
 
 
@@ -134,26 +112,75 @@ def insight_of(snapshot: Snapshot, number: int | None = None) -> Insight | None:
         return None
 
 
-def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
+def findings_of(
+    label: Label, overall: Sequence[Comparison], file: str = YOUR_FILE
+) -> list[Finding]:
     """Findings about all holders, the surest first; none where the reports tell none of them."""
-    axis = (*label.bounds, isinstance(label, Classes))
+    least, most = label.bounds
     stated = figures_to_state(label, overall)
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in stated):
         return []
     said = finding if len(stated) == 1 else finding_among
     return [
         Finding(
-            said(label, row),
+            said(label, row, file),
             row.reported,
             row.low,
             row.high,
             row.public,
-            *axis,
-            differs=differs(label, row),
             known=not tells_little(label, row),
+            name=row.name or label.name,
+            least=least,
+            most=most,
+            is_share=isinstance(label, Classes),
+            differs=differs(label, row),
         )
         for row in sorted(stated, key=lambda row: row.p_value)
     ]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The shares of people around each of some numbers, and quantiles in words."""
+
+    chart: DrawnChart
+    quantiles: tuple[str, ...]
+
+
+QUANTILES_IN_WORDS = {
+    0.25: "a quarter of them",
+    0.5: "half of them",
+    0.75: "three quarters of them",
+}
+
+
+def spread_of(label: Label, insight: Insight | None) -> Spread | None:
+    """The shares of people around each level of a number; None where no bins were asked for."""
+    found = None if insight is None else insight.distribution
+    if found is None or isinstance(label, Classes):
+        return None
+    ends = [min(each.high, 1.0) for each in found.bins]
+    top = min(_round_up(ceil(100.0 * max(ends))) / 100.0, 1.0)
+    many, unit = len(found.bins), f" {label.unit}" if label.unit else ""
+    levels = tuple(
+        DrawnPoint(
+            amount(each.level),
+            (place + 0.5) / many,
+            max(each.share, 0.0),
+            figure(each.share, max(each.low, 0.0), end, is_share=True),
+            max(each.low, 0.0),
+            end,
+        )
+        for place, (each, end) in enumerate(zip(found.bins, ends, strict=True))
+    )
+    ticks = tuple((tick, percent(tick)) for tick in (0.0, top / 2.0, top))
+    chart = DrawnChart("Share of people", label.in_unit or "number", levels, ticks, BAR / many)
+    said = tuple(
+        f"{QUANTILES_IN_WORDS.get(each.part, percent(each.part))} have at most "
+        f"{figure(each.value, each.low, each.high, is_share=False)}{unit}"
+        for each in found.quantiles
+    )
+    return Spread(chart, said)
 
 
 @dataclass(frozen=True)
@@ -167,14 +194,20 @@ class OfCells:
 def cells_of_model(snapshot: Snapshot, number: int | None, insight: Insight | None) -> OfCells:
     """The sentence on a model's cells, by the reports so far; by its intervals for strangers."""
     model = snapshot.model(number).model
-    of_reports, cells = None, model.partition.cells
-    more: int | None = 0
+    of_reports, more, tree = None, 0, model.partition
+    if not model.states_cells:
+        return OfCells(snapshot.unstated, untold=True)
     if insight is not None:
         found = snapshot.untold_in_cells(number)
         if found is not None:
             of_reports, more = found[0], still_missing(found[1], insight.reports)
-    untold = int(cells_untold(model, of_reports).sum())
-    return OfCells(cells_in_words(snapshot.task.label, cells, untold, more), untold == cells)
+    unseen = cells_untold(model, of_reports)
+    untold, apart = tree.leaves[unseen], bool(cells_apart(model, ~unseen).any())
+    task, cells, number_untold = snapshot.task, tree.cells, len(untold)
+    named = untold if number_untold <= MOST_NAMED else ()
+    paths = [readable_path(tree, task.columns, int(node)) for node in named]
+    said = cells_in_words(task.label, cells, number_untold, more, paths, apart=apart)
+    return OfCells(said, number_untold == cells)
 
 
 def findings_in_cells(
@@ -185,14 +218,22 @@ def findings_in_cells(
         return []
     task, found = snapshot.task, list[Finding]()
     label, tree = task.label, snapshot.model(number).model.partition
-    least, most = label.bounds
     for row in insight.differences[:MOST_LISTED]:
         is_share = isinstance(label, Classes) or row.name is None
-        ends = (0.0, 1.0) if is_share else (least, most)
+        least, most = (0.0, 1.0) if is_share else label.bounds
         path = readable_path(tree, task.columns, int(tree.leaves[row.cell]))
         sentence = finding_in_cell(label, row, path)
         found.append(
-            Finding(sentence, row.reported, row.low, row.high, row.public, *ends, is_share)
+            Finding(
+                sentence,
+                row.reported,
+                row.low,
+                row.high,
+                row.public,
+                least=least,
+                most=most,
+                is_share=is_share,
+            )
         )
     return found
 
@@ -227,10 +268,12 @@ def _at_relay(relay: RelayReports, collecting: bool) -> str:
     if relay.held:
         number = f"{'about ' if collecting else ''}{thousands(relay.held)}"
         since = "" if relay.since is None else f" since {when(relay.since)}"
-        least = thousands(relay.least)
-        parts.append(f"{number} wait{since}, to be sent on once {least} are together")
+        then = "together, when the collection has ended"
+        if relay.least is not None:
+            then = f"once {thousands(relay.least)} are together"
+        parts.append(f"{number} wait{since}, to be sent on {then}")
     parts += [
-        f"{thousands(count)} lost, because {LOSSES.get(reason, reason)}"
+        f"{thousands(count)} lost, because {LOSSES_FOUND.get(reason, reason)}"
         for reason, count in relay.lost.items()
     ]
     return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
@@ -246,10 +289,12 @@ def next_step(
     planned: int | None,
     looks: Looks,
     is_unread: bool = False,
+    has_features: bool = True,
 ) -> Step | None:
     """The first of these steps that there is reason for; None for strangers.
 
     ``is_unread`` where too few answers are in to read anything; the page says how many would do.
+    Without features there are no models.
     """
     if not visitor.reads:
         return None
@@ -262,13 +307,15 @@ def next_step(
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
-        (not visitor.admin, "Wait until somebody fits a model.", "models"),
+        (not visitor.admin and has_features, "Wait until somebody fits a model.", "models"),
+        (not visitor.admin, "", ""),
         (status.state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
         (
-            bool(status.collecting) and not has_link,
+            not (has_link or all_in) and status.phase in {Phase.OPEN, Phase.NOT_YET_OPEN},
             "Name a relay: without one there is no link for people.",
             "holders",
         ),
+        (status.phase is Phase.NOT_YET_OPEN, "Wait: it opens by itself.", "holders"),
         (bool(status.over) and not reports, "Nobody answered: create another study.", "holders"),
         (not (reports or status.collecting), "Open the study: nobody has answered yet.", "state"),
         (not reports, "Give people the link: nobody has answered yet.", "holders"),
@@ -284,9 +331,11 @@ def next_step(
         ),
         (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
         (is_unread, "Wait for more answers: there is nothing to read yet.", "holders"),
-        (not models, "Fit a model: it shows what the answers say.", "models"),
+        (not has_features and not status.collecting, "", ""),
+        (not has_features and all_in, "All planned answers are in: close the study.", "state"),
+        (has_features and not models, "Fit a model: it shows what the answers say.", "models"),
         (
-            reports > MANY_MORE * fitted,
+            has_features and reports > MANY_MORE * fitted,
             f"Fit a model again: {thousands(reports - fitted)} more answers are in since the last.",
             "models",
         ),
@@ -314,7 +363,8 @@ def next_step(
         ),
         (True, "Collect more answers, or close the study when you know enough.", "holders"),
     )
-    return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
+    sentence, where = next((said, where) for there_is, said, where in steps if there_is)
+    return Step(sentence, where) if sentence else None
 
 
 def have_same_settings(one: ModelSummary | None, other: ModelSummary) -> bool:
@@ -327,7 +377,10 @@ def have_same_settings(one: ModelSummary | None, other: ModelSummary) -> bool:
 SAMPLE_LABEL = Classes(
     name="readmitted", classes=("no", "yes"), prompt="Were you in hospital again within 30 days?"
 )
-SAMPLE_FIGURE = Comparison("yes", 0.23, 0.17, 0.29, 0.34, 0.001, None)
+SAMPLE_FIGURES = (
+    Comparison("no", 0.77, 0.71, 0.83, 0.66, 0.001, None),
+    Comparison("yes", 0.23, 0.17, 0.29, 0.34, 0.001, None),
+)
 SAMPLE_DAYS = (40, 310, 480, 390, 210, 90, 60, 180, 120, 60)
 
 
@@ -338,15 +391,16 @@ class Sample:
     reports: int
     question: str
     finding: Finding
-    chart: Chart | None
+    chart: DrawnChart | None
+    file: str = "last year’s pilot"
+    """Name of the figures for comparison, to readers who have no file."""
 
     @classmethod
     def made_up(cls) -> "Sample":
-        start, row = datetime(2030, 3, 4, tzinfo=UTC), SAMPLE_FIGURE
+        start = datetime(2030, 3, 4, tzinfo=UTC)
         buckets = [
             ReportBucket(starts=start + A_DAY * place, reports=count, checksum="")
             for place, count in enumerate(SAMPLE_DAYS)
         ]
-        sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), 0)
-        found = Finding(sentence, row.reported, row.low, row.high, row.public)
+        (found,) = findings_of(SAMPLE_LABEL, SAMPLE_FIGURES, cls.file)
         return cls(sum(SAMPLE_DAYS), asked(SAMPLE_LABEL), found, chart_of(buckets))

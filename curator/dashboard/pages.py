@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -19,22 +20,22 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from privet.admin.results import IntervalFigure
 from privet.learning.core.amounts import (
-    TELLING,
     about,
     amount,
+    capital,
     figure,
     percent,
-    share_ends,
-    tells_nothing,
     thousands,
 )
+from privet.learning.display.chart_picture import chart_to_csv, chart_to_svg
+from privet.learning.display.picture import axis_title
+from privet.learning.figures.sentences import in_its_unit, known_share
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, problem_of
 from privet.protocol.features import Feature
 from privet.protocol.wire import first_fault
-from privet.tables.text_format import Stated
+from privet.tables.text_format import OF_FILE, Stated
 
 from ..http.state import state_of
 from .visitor import COOKIE, visitor_of
@@ -45,32 +46,35 @@ POLICY = (
 )
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
-OF_PROGRAMS = re.compile(r" \(--[a-z][^()]*\)| GET \S+ lists [^.]*\.")
-"""Options of a command, and sentences that name a call."""
+OF_PROGRAMS = re.compile(
+    r" \((?:--[a-z][^()]*|(?:features|ignore|numbers|rename|years)=[^()]*)\)"
+    r"| GET \S+ lists [^.]*\."
+)
+"""Options of a command, settings of Python's, and sentences that name a call."""
 FILES = ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg", "front-narrow.svg")
 STATIC = {name: (files(__package__) / "static" / name).read_bytes() for name in FILES}
-OF_FILE = ("encoding", "separator", "decimal")
-"""Fields that state how a CSV file is written."""
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
 
 
+MOMENTS = 1e9
+"""Facts above are moments in Unix time."""
 WORDS = {
     "drift": "Public model, corrected by the answers",
     "weighted": "Public records and answers, added with a weight (LPCT)",
     "pruned": "Public records and answers, pruned (LPCT-prune)",
     "histogram": "Answers alone (Berrett and Butucea's histogram)",
-    "plain": "One value for each cell",
+    "plain": "One value for each group",
     "weight": "Answers that one public record counts for (λ)",
-    "counts": "Cells that come out below zero",
+    "counts": "Groups that come out below zero",
     "constants": "Limits of what is joined",
-    "threshold": "Least that a cell must have, in standard errors",
+    "threshold": "Least that a group must have, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
 WHEN = {
     "drift": "The usual choice: what the public records say, moved where the answers differ.",
     "weighted": "Where you know how far to trust the public records: you set what one is worth.",
-    "pruned": "Where many cells have few answers: they are joined as far as both data ask for it.",
+    "pruned": "Where many groups have few answers: they are joined as far as both data ask for it.",
     "histogram": "Where the public records must have no say in the values.",
 }
 """Sentences on when to choose an estimator."""
@@ -99,25 +103,40 @@ def date(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
 
 
+class Wave(Protocol):
+    """Its dates, in UTC."""
+
+    @property
+    def opens(self) -> datetime: ...
+
+    @property
+    def closes(self) -> datetime: ...
+
+
+def days_of(wave: Wave) -> tuple[str, str]:
+    """The first and the last day of a wave; the minutes at which it opens and closes, where they
+    are not both midnight."""
+    if any(end.timetz() != time(tzinfo=UTC) for end in (wave.opens, wave.closes)):
+        return f"{date(wave.opens)} {wave.opens:%H:%M}", f"{date(wave.closes)} {wave.closes:%H:%M}"
+    return date(wave.opens), date(wave.closes - timedelta(days=1))
+
+
 def when(moment: datetime | float) -> str:
     """A moment to the minute, in UTC."""
     at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
     return f"{date(at)} {at:%H:%M} UTC"
 
 
-def known_share(of: IntervalFigure) -> str:
-    """A share with its interval, or that it is not known to ± ``TELLING``."""
-    if tells_nothing(of.low, of.high, 0.0, 1.0):
-        return "not known yet"
-    if of.high - of.low > 2.0 * TELLING:
-        return f"not known yet ({share_ends(of.low, of.high)})"
-    return figure(of.value, of.low, of.high, is_share=True)
+def detail(value: Any) -> str:
+    """A fact of an audit entry as people read it: a moment, or the names in a list."""
+    if isinstance(value, float) and value > MOMENTS:
+        return when(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def asked_of(feature: Feature) -> str:
     """A feature's question as people read it, or its name, with the unit of a number."""
-    unit = f" ({feature.in_unit})" if feature.in_unit else ""
-    return f"{feature.prompt or feature.name}{unit}"
+    return in_its_unit(feature.prompt or feature.name, feature.in_unit)
 
 
 def amount_of(number: float, digits: int) -> str:
@@ -132,8 +151,7 @@ def day(moment: datetime) -> str:
 
 def as_question(name: str) -> str:
     """A column's name as people read it where no question is given."""
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
+    return capital(name.replace("_", " "))
 
 
 def plural(count: int, noun: str) -> str:
@@ -144,6 +162,11 @@ def plural(count: int, noun: str) -> str:
 def unbroken(text: str) -> str:
     """A sentence whose numbers, and signs before them, no line break parts."""
     return PARTED.sub("\u00a0", text)
+
+
+def data_url(kind: str, text: str) -> str:
+    """The address of a file that the page itself carries."""
+    return f"data:{kind};charset=utf-8,{quote(text)}"
 
 
 def for_people(text: str) -> str:
@@ -200,6 +223,11 @@ templates.filters |= {
     "unbroken": unbroken,
     "for_people": for_people,
     "when": when,
+    "detail": detail,
+    "days_of": days_of,
+    "svg_of": lambda chart: data_url("image/svg+xml", chart_to_svg(chart)),
+    "csv_of": lambda chart: data_url("text/csv", chart_to_csv(chart)),
+    "axis_title": lambda cells: axis_title(node.value for node, _ in cells),
 }
 templates.globals |= {"version": VERSION}
 

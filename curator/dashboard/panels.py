@@ -1,21 +1,23 @@
 """The part of a panel's page that shows its waves, and what changed between them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
+from dataclasses import dataclass
 from math import ceil, floor, log10
 
+from privet.admin.results import WaveDates
 from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
+from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
 from privet.learning.figures.results import Line
 from privet.learning.figures.sentences import in_short, latest_wave
 from privet.protocol.features import Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
-from ..operations.panels import PanelStanding, panel_of
+from ..operations.panels import CellLine, PanelOverTime, WaveStatus, panel_of
 from ..operations.snapshot import Snapshot
 from .overview import Step
+from .pages import Wave, days_of, unbroken
 from .visitor import Visitor
 
 TICKS = 4
@@ -24,61 +26,14 @@ MOST_LISTED = 50
 """Changes and cells that are shown, at most; the API has all."""
 
 
-@dataclass(frozen=True)
-class WaveRow:
-    """A wave as a row; ``reports`` and ``models`` are None for strangers, and ``known``, what
-    answers said of a wave that is over, for all others."""
-
-    number: int
-    id: str
-    opens: datetime
-    closes: datetime
-    phase: Phase
-    reports: int | None
-    models: int | None
-    to_fit: bool = False
-    honest: bool = True
-    known: str | None = None
-
-    @property
-    def has_hours(self) -> bool:
-        """True if it does not both open and close at midnight."""
-        return any(end.timetz() != time(tzinfo=UTC) for end in (self.opens, self.closes))
-
-
-@dataclass(frozen=True)
-class Point:
-    """A wave's figure; ``at`` in percent of the axis of time, the others of the one of figures,
-    from above."""
+class WaveRow(WaveDates):
+    """A wave as strangers see it: without counts, but with what answers said once it is over."""
 
     wave: int
-    at: float
-    value: float
-    low: float
-    high: float
-    in_words: str
-
-
-@dataclass(frozen=True)
-class LineChart:
-    """A figure over time; ``ticks`` are heights in percent, from above, and what they say."""
-
-    title: str
-    path: Sequence[str]
-    points: tuple[Point, ...]
-    ticks: tuple[tuple[float, str], ...]
-
-    @property
-    def line(self) -> str:
-        """Points of the line, in a picture of 100 by 100."""
-        return " ".join(f"{each.at:.2f},{each.value:.2f}" for each in self.points)
-
-    @property
-    def band(self) -> str:
-        """Corners of the band of intervals, likewise."""
-        ends = [(each.at, each.high) for each in self.points]
-        ends += [(each.at, each.low) for each in reversed(self.points)]
-        return " ".join(f"{at:.2f},{end:.2f}" for at, end in ends)
+    phase: Phase
+    known: str | None
+    reports: None = None
+    models: None = None
 
 
 @dataclass(frozen=True)
@@ -88,15 +43,15 @@ class PanelPart:
     id: str
     mode: str
     lifetime: float
-    rows: tuple[WaveRow, ...]
+    rows: Sequence[WaveStatus | WaveRow]
     current: int | None
     """The number of the wave whose page this is; None on the panel's own."""
     latest: str | None
     """The figures of the latest wave that has any, in a sentence."""
     sentence: str | None
-    charts: tuple[LineChart, ...]
+    charts: tuple[DrawnChart, ...]
     changes: tuple[tuple[Sequence[str], str], ...]
-    in_cells: tuple[LineChart, ...]
+    in_cells: tuple[DrawnChart, ...]
 
     @property
     def reports(self) -> int:
@@ -116,51 +71,57 @@ class PanelPart:
 
 def panel_part(snapshot: Snapshot) -> PanelPart:
     """The part about the panel that a task is or is a wave of."""
-    task, now = snapshot.task, snapshot.now
-    panel = task.panel
+    task, panel = snapshot.task, snapshot.task.panel
     if panel is None or task.panel_id is None:
         raise TypeError("this task has no waves")
-    standing = panel_of(snapshot) if snapshot.reads else None
-    rows = []
-    for number, wave in enumerate(task.waves, 1):
-        (opens, closes), there = panel.waves[number - 1], snapshot.of_wave(wave.id)
-        ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
-        phase = Phase.DELETED if there is None else there.listed.phase(now)
-        counts: tuple[int, int, bool, bool] | tuple[None, None] = (None, None)
-        if standing is not None:
-            of_wave = standing.waves[number - 1]
-            counts = (of_wave.reports, of_wave.models, of_wave.to_fit, of_wave.honest)
-        row = WaveRow(number, wave.id, *ends, phase, *counts)
-        if standing is None and there is not None:
-            row = replace(row, known=in_short(task.label, there.overall or ()))
-        rows.append(row)
-    found = None if standing is None else standing.over_time
-    ways, places = _ways(task, standing), _places(rows)
+    found = panel_of(snapshot) if snapshot.reads else None
+    rows = waves_for_strangers(snapshot) if found is None else found.waves
+    ways = _ways(task, found)
     lines = () if found is None else found.lines[kind_of(task.label).independent]
-    in_cells = () if found is None else found.in_cells[:MOST_LISTED]
+    in_cells = () if found is None else found.cells[:MOST_LISTED]
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         task.panel_id,
         panel.mode,
         task.lifetime,
-        tuple(rows),
+        rows,
         None if task.wave is None else task.wave + 1,
         None if found is None else latest_wave(task.label, found.lines),
         None if found is None else found.sentence,
-        charts_of(task.label, lines, places, ways, in_cells),
+        charts_of(task.label, lines, rows, ways, in_cells),
         tuple((ways[each.cell], each.sentence) for each in changes),
-        charts_of(task.label, in_cells, places, ways, lines),
+        charts_of(task.label, in_cells, rows, ways, lines),
     )
 
 
+def waves_for_strangers(snapshot: Snapshot) -> list[WaveRow]:
+    """The waves as strangers see them."""
+    rows = []
+    for number, wave in enumerate(snapshot.task.waves, 1):
+        there = snapshot.of_wave(wave.id)
+        known = None if there is None else in_short(wave.label, there.overall or ())
+        phase = Phase.DELETED if there is None else there.phase
+        row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
+        rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
+    return rows
+
+
 def next_step_of_panel(
-    panel: PanelPart, state: TaskState, visitor: Visitor, *, has_link: bool
+    panel: PanelPart,
+    state: TaskState,
+    visitor: Visitor,
+    *,
+    has_link: bool,
+    has_features: bool = True,
 ) -> Step | None:
-    """The first of these steps that there is reason for; None for strangers."""
+    """The first of these steps that there is reason for; None for strangers.
+
+    Without features there are no models.
+    """
     if not visitor.admin:
         return None
-    latest = [row.number for row in panel.rows if row.reports]
-    unfitted = [row.number for row in panel.rows if row.reports and not row.models]
+    latest = [row.wave for row in panel.rows if row.reports]
+    unfitted = [row.wave for row in panel.rows if row.reports and not row.models and has_features]
     steps = (
         (state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
         (
@@ -180,7 +141,7 @@ def next_step_of_panel(
             "waves",
         ),
         (
-            bool(latest) and not unfitted,
+            has_features and bool(latest) and not unfitted,
             f"Read the model of wave {(latest or [0])[-1]}, on its page.",
             "waves",
         ),
@@ -188,29 +149,30 @@ def next_step_of_panel(
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
 
 
-def _ways(task: Task, standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
+def _ways(task: Task, found: PanelOverTime | None) -> dict[int | None, Sequence[str]]:
     """The splits that lead to each cell that changed, as pages name it; none for all holders."""
-    cells, tree = () if standing is None else standing.paths, task.tree_of(0)
-    ways: dict[int | None, Sequence[str]] = {None: ()}
-    return ways | {
-        cell: readable_path(tree, task.columns, int(tree.leaves[cell])) for cell in cells
+    cells, tree = () if found is None else {each.cell for each in found.changes}, task.tree_of(0)
+    return {None: ()} | {
+        cell: readable_path(tree, task.columns, int(tree.leaves[cell]))
+        for cell in cells
+        if cell is not None
     }
 
 
-def _places(rows: Sequence[WaveRow]) -> dict[int, float]:
-    """The middle of each wave on the axis of time, in percent."""
+def _places(rows: Sequence[Wave]) -> dict[int, float]:
+    """The middle of each wave on the axis of time, from 0 to 1."""
     first, last = rows[0].opens, rows[-1].closes
-    middles = {row.number: row.opens + (row.closes - row.opens) / 2 for row in rows}
-    return {number: 100.0 * ((each - first) / (last - first)) for number, each in middles.items()}
+    middles = [row.opens + (row.closes - row.opens) / 2 for row in rows]
+    return {number: (each - first) / (last - first) for number, each in enumerate(middles, 1)}
 
 
 def charts_of(
     label: Label,
-    lines: Sequence[Line],
-    places: dict[int, float],
+    lines: Sequence[Line | CellLine],
+    rows: Sequence[Wave],
     ways: dict[int | None, Sequence[str]],
-    others: Sequence[Line] = (),
-) -> tuple[LineChart, ...]:
+    others: Sequence[Line | CellLine] = (),
+) -> tuple[DrawnChart, ...]:
     """A chart for each line with two figures or more, all with the same axes.
 
     Those hold ``others`` too, and begin at 0 for shares.
@@ -223,29 +185,36 @@ def charts_of(
     low = 0.0 if kind.is_share else min(each.low for each in figures)
     high = max(each.high for each in figures)
     ticks = _ticks(low, high, 0.01 if kind.is_share else 1e-9)  # percent are whole numbers
-    bottom, top = ticks[0], ticks[-1]
-    scale = 100.0 / (top - bottom)
-
-    def height(value: float) -> float:
-        return scale * (top - value)
-
-    charts = []
-    for line in lines:
-        points = tuple(
-            Point(
-                each.wave,
-                places[each.wave],
-                height(each.value),
-                height(each.low),
-                height(each.high),
-                kind.stated(each.value, each.low, each.high),
-            )
-            for each in line.figures
+    places = _places(rows)
+    marks = tuple((tick, kind.text(tick)) for tick in ticks)
+    days = f"{days_of(rows[0])[0]} to {days_of(rows[-1])[1]}"
+    return tuple(
+        DrawnChart(
+            " where ".join(
+                filter(
+                    None,
+                    (
+                        f"{'Share of' if kind.is_share else 'Mean'} {line.name}",
+                        unbroken(" and ".join(ways[line.cell])),
+                    ),
+                )
+            ),
+            days,
+            tuple(
+                DrawnPoint(
+                    f"wave {each.wave}",
+                    places[each.wave],
+                    each.value,
+                    kind.stated(each.value, each.low, each.high),
+                    each.low,
+                    each.high,
+                )
+                for each in line.figures
+            ),
+            marks,
         )
-        marks = tuple((height(tick), kind.text(tick)) for tick in reversed(ticks))
-        title = f"{'Share of' if kind.is_share else 'Mean'} {line.name}"
-        charts.append(LineChart(title, ways[line.cell], points, marks))
-    return tuple(charts)
+        for line in lines
+    )
 
 
 def _ticks(low: float, high: float, least: float) -> list[float]:

@@ -7,38 +7,54 @@ wrong is said by the same name.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
-from privet.learning.core.amounts import amount
+from privet.learning.core.amounts import amount, lowered
 from privet.learning.methods import GROWERS
 from privet.learning.task_building.inputs import inputs_of, typed_float
 from privet.learning.task_building.publication import Publication, dates_of
 from privet.learning.task_building.review import Proposal
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric
-from privet.protocol.limits import TASK_CAP
+from privet.protocol.limits import MAX_NAME_LENGTH, TASK_CAP
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.wire import fault_text, first_fault
+from privet.tables.text_format import OF_FILE
 
-from .pages import OF_FILE, as_question
+from .pages import as_question
 
-METHODS = {"grower": tuple(GROWERS), "mechanism": tuple(MECHANISMS)}
-"""The names among which the form lets people choose, by setting."""
+CHOICES = {"grower": tuple(GROWERS), "mechanism": tuple(MECHANISMS), "headline": ()}
+"""The names among which the form lets people choose, by setting; a headline's are the answers,
+which its script knows."""
 INPUTS = {
-    name: replace(each, kind="choice", choices=METHODS[name]) if name in METHODS else each
+    name: replace(each, kind="choice", choices=CHOICES[name]) if name in CHOICES else each
     for name, each in inputs_of(Publication).items()
 }
 BY_HAND = (
     *(*OF_FILE, "ignore", "features", "describe", "disclosed", "classes", "label_range", "rename"),
-    *("years", "name", "label", "epsilon", "holders", "description", "invited", "opens", "closes"),
-    *("waves", "mode", "asker", "language", "translations", "prevalence"),
+    *("years", "numbers", "name", "label", "epsilon", "holders", "description", "invited"),
+    *(
+        "opens",
+        "closes",
+        "waves",
+        "mode",
+        "asker",
+        "language",
+        "translations",
+        "prevalence",
+        "headline",
+    ),
 )
 """Settings with fields in the form's own words; those of all others are made."""
+OF_COLUMNS = ("smallest_group", "prevalence")
+"""Settings that a question without a file has no use for, beside those of the method."""
+OF_NO_FILE = ("bins",)
+"""Settings that only such a question has."""
 WORDS = {
     "missing": "fill this in",
     "string_too_short": "fill this in",
@@ -53,6 +69,9 @@ WORDS = {
 }
 """Faults in words, by pydantic's types of errors."""
 
+ALONE = "answer"
+"""The name of the column of a question that is asked without a file."""
+
 Typed = Annotated[str, StringConstraints(strip_whitespace=True)]
 Faults = dict[str, str]
 Fault = Callable[[str, str], None]
@@ -62,14 +81,17 @@ Fault = Callable[[str, str], None]
 class Column(BaseModel):
     """The decisions on a column, beside what was ``found``.
 
-    ``use`` is whether people are asked for it, "year" for the year of a date. ``means`` has the
-    names of the values in ``found.words``, and ``one`` the decision on each of ``found.merges``.
+    ``use`` is whether people are asked for it, "year" for the year of a date, "number" for the
+    number of a cell with a unit. ``means`` has the names of the values in ``found.words``, unless
+    they stay ``as_is``, and ``one`` the decision on each of ``found.merges``.
+    Of one ``alone``, a question that is asked without a file, nothing was found.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     found: Proposal
-    use: bool | Literal["", "year"] = False
+    alone: bool = False
+    use: bool | Literal["", "year", "number"] = False
     kind: str = ""
     low: Typed = ""
     high: Typed = ""
@@ -80,6 +102,7 @@ class Column(BaseModel):
     unit: Typed = ""
     disclosed: bool = False
     means: list[Typed] = []
+    as_is: bool = False
     blank: Literal["", "missing", "answer"] = ""
     void: Literal["missing", "answer"] = "missing"
     void_name: Typed = ""
@@ -94,7 +117,7 @@ class Column(BaseModel):
             number = {"low": low, "high": high, "unit": "" if found.words else f.unit or ""}
         return cls(
             found=found,
-            use="" if found.years else f is not None and not found.remarks,
+            use="" if found.years or found.numbers else f is not None and not found.remarks,
             kind=f.kind if f else "",
             categories="\n".join(f.categories) if isinstance(f, Categorical) else "",
             prompt=as_question(found.title) if found.title != found.name else "",
@@ -103,8 +126,16 @@ class Column(BaseModel):
             **number,
         )
 
+    @classmethod
+    def of_question(cls) -> Self:
+        """The column of a question without a file, to which people say yes or no."""
+        found = Proposal(ALONE, None, (), "", {}, (), "classes")
+        return cls(found=found, alone=True, use=True, kind="categorical", categories="yes\nno")
+
     def settings(self, label: str, label_type: str, fault: Fault) -> dict[str, Any]:
         """The settings that the column makes, without those that agree with what was inferred."""
+        if self.alone:
+            return self._asked_alone(fault)
         name, made = self.found.name, dict[str, Any]()
         if name != label and not self.use:
             return {"ignore": [name]}
@@ -115,7 +146,14 @@ class Column(BaseModel):
         texts |= {} if self.kind == "categorical" or is_classes else {"unit": self.unit}
         if any(texts.values()):
             made["describe"] = {name: {key: text for key, text in texts.items() if text}}
-        if name == label:
+        if self.use == "number" and (numbers := self.found.numbers):
+            ends = numbers.low, numbers.high
+            made["numbers"] = [name]
+            if name == label:
+                made |= {"label_type": "range", "label_range": list(ends)}
+            else:
+                made["features"] = {name: dict(zip(("low", "high"), ends, strict=True))}
+        elif name == label:
             made |= self._label(label_type, fault)
         elif self.use == "year":
             made["years"] = [name]
@@ -123,12 +161,34 @@ class Column(BaseModel):
             made["features"] = {name: declared}
         return made | ({"disclosed": [name]} if self.disclosed else {})
 
+    def _asked_alone(self, fault: Fault) -> dict[str, Any]:
+        """The settings of a question without a file, all of them declared."""
+        if not self.prompt:
+            fault("prompt", "fill this in")
+        texts = {"prompt": self.prompt, "description": self.description}
+        if self.kind == "categorical":
+            made: dict[str, Any] = {"label_type": "classes", "classes": _lines(self.categories)}
+        else:
+            made, texts["unit"] = {"label_type": "range"}, self.unit
+            low, high = self._ends(fault)
+            if low < high:
+                made["label_range"] = [low, high]
+            elif self.low == self.high != "":
+                fault("high", f"more than {self.low}, where the numbers begin")
+        given = {key: text for key, text in texts.items() if text}
+        return made | {"describe": {ALONE: given}}
+
+    @property
+    def _has_words(self) -> bool:
+        """True if its two values are called by words of their own."""
+        return bool(self.means) and not self.as_is
+
     def _declared(self, fault: Fault) -> dict[str, Any]:
         """The settings of a feature that differ from the inferred ones."""
         f = self.found.feature
-        if any(self.means):  # the words are inferred
+        if self._has_words:  # which are inferred
             return {}
-        if self.blank == "missing" and self.found.is_number:
+        if self.found.is_number and not isinstance(f, Numeric) and self._left_numbers():
             return {"kind": "numeric"}
         if self.kind != (f.kind if f else ""):
             return {"kind": self.kind}
@@ -143,16 +203,22 @@ class Column(BaseModel):
         found = _lines("\n".join(f.categories))
         return {"categories": categories} if categories != found else {}
 
+    def _left_numbers(self) -> bool:
+        """True if all is numbers after what was decided of a column that is mostly numbers."""
+        if self.found.blanks:
+            return self.blank == "missing"
+        return all(one == "yes" for one in self.one)
+
     def _label(self, kind: str, fault: Fault) -> dict[str, Any]:
         """The label's own settings, of a ``kind`` that was chosen.
 
         A number has the ends that the form shows, so that the file's own tell nobody's value.
         """
         f = self.found.feature
-        if not kind and not any(self.means) and f and self.kind != f.kind:
+        if not kind and not self._has_words and f and self.kind != f.kind:
             kind = {"numeric": "range", "categorical": "classes"}.get(self.kind, "")
         made: dict[str, Any] = {"label_type": kind} if kind else {}
-        if any(self.means):
+        if self._has_words:
             return made
         if isinstance(f, Numeric):
             is_range = (kind or self.found.label_type) == "range"
@@ -166,20 +232,24 @@ class Column(BaseModel):
             try:
                 ends.append(typed_float(text))
             except InvalidRequest as error:
-                fault(name, _sentence(error.detail))
+                fault(name, lowered(error.detail))
         low, high = ends if len(ends) == 2 else (0.0, 0.0)
+        if self.blank == "answer" and isinstance(self.found.feature, Numeric):
+            numbers = [float(text) for text in self.found.blanks]
+            low, high = min(low, *numbers), max(high, *numbers)
         if low > high:
             fault("high", f"at least {amount(low)}, where the numbers begin")
         return low, high
 
     def _called(self, fault: Fault) -> dict[str, str]:
         """New names of a column's two values."""
-        if not any(self.means):
+        if not self._has_words:
             return {}
-        for number, word in enumerate(self.means):
-            if not word:
-                fault(f"means.{number}", "fill this in")
-        if len(set(self.means)) == 1:
+        if not any(self.means):
+            fault("means.0", "say what they mean, or leave them as they are")
+        elif not all(self.means):
+            fault(f"means.{self.means.index('')}", "fill this in")
+        elif len(set(self.means)) == 1:
             fault("means.1", "another word than the one before")
         pairs = zip(self.found.words, self.means, strict=True)
         return {stands: word for (stands, _), word in pairs if stands != word}
@@ -224,6 +294,11 @@ class Study(BaseModel):
     waves: list[dict[str, str]] = []
     mode: str = "rotate"
 
+    @property
+    def alone(self) -> bool:
+        """True if it asks one question, without a file."""
+        return any(column.alone for column in self.columns)
+
     @classmethod
     def parse(cls, text: bytes) -> Self:
         """The document from JSON; raises ``InvalidRequest`` unless the form's script made it."""
@@ -237,6 +312,11 @@ class Study(BaseModel):
 
         Every fault is found at once: validation goes on without the settings that have one.
         """
+        settings, faults = self.tried(now)
+        return (None if faults else settings), faults
+
+    def tried(self, now: float) -> tuple[Publication | None, Faults]:
+        """The same without the settings at fault, which have their defaults."""
         faults: Faults = {}
         values = dict(self._written(faults))
         label = values.get("label", "")
@@ -247,6 +327,8 @@ class Study(BaseModel):
 
             for name, value in column.settings(label, values.get("label_type", ""), fault).items():
                 values[name] = _joined(values.get(name), value)
+        if self.alone:
+            values.setdefault("name", (self.columns[0].prompt or ALONE)[:MAX_NAME_LENGTH])
         for name, given in INPUTS.items():
             if given.required and name not in values:
                 faults.setdefault(name, "choose one" if name == "label" else "fill this in")
@@ -263,8 +345,7 @@ class Study(BaseModel):
                     return None, faults
                 at_fault |= {"mode"} if "waves" in at_fault else set()
                 values = {name: value for name, value in values.items() if name not in at_fault}
-        faults = _of_pages(settings, now) | faults
-        return (None if faults else settings), faults
+        return settings, _of_pages(settings, now) | faults
 
     def _written(self, faults: Faults) -> Iterator[tuple[str, Any]]:
         """The settings that stand in the document, without those left empty."""
@@ -275,10 +356,10 @@ class Study(BaseModel):
                 try:
                     yield name, INPUTS[name].value(text) if isinstance(text, str) else text
                 except InvalidRequest as error:
-                    faults[name] = _sentence(error.detail)
-        if self.opens:
+                    faults[name] = lowered(error.detail)
+        if self.opens and not self.wave_count:  # waves have days of their own
             yield "opens", _midnight(self.opens)
-        if self.closes:
+        if self.closes and not self.wave_count:
             yield "closes", _midnight(self.closes, days=1)
         waves = []
         for number, wave in enumerate(self.waves[: self.wave_count or 0]):
@@ -329,10 +410,16 @@ def _midnight(day: str, days: int = 0) -> str:
     return (begins + timedelta(days=days)).isoformat()
 
 
-def days_of(wave: str) -> tuple[datetime, datetime]:
-    """The first and the last day of a wave."""
-    opens, closes = (datetime.fromtimestamp(each, UTC) for each in dates_of(wave))
-    return opens, closes - timedelta(seconds=1)
+@dataclass(frozen=True)
+class PlannedWave:
+    """A wave as its settings have it."""
+
+    opens: datetime
+    closes: datetime
+
+    @classmethod
+    def of(cls, wave: str) -> "PlannedWave":
+        return cls(*(datetime.fromtimestamp(each, UTC) for each in dates_of(wave)))
 
 
 def _setting(error: ErrorDetails) -> str:
@@ -347,12 +434,7 @@ def _words(error: ErrorDetails) -> str:
     if kind in WORDS:
         numbers = {name: amount(float(n)) for name, n in said.items() if isinstance(n, int | float)}
         return WORDS[kind].format(**numbers)
-    return _sentence(fault_text(kind, error["msg"]).removeprefix(f"wave {said.get('wave')} "))
-
-
-def _sentence(text: str) -> str:
-    """A sentence as it stands behind a colon."""
-    return f"{text[:1].lower()}{text[1:].rstrip('.')}"
+    return lowered(fault_text(kind, error["msg"]).removeprefix(f"wave {said.get('wave')} "))
 
 
 def _joined(one: Any, other: Any) -> Any:

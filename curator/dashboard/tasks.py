@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from privet.admin.results import ModelSummary, NamedRelay
 from privet.learning.core.amounts import TELLING, tells_nothing
+from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
-from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import (
     asked,
     figures_to_state,
@@ -26,6 +26,7 @@ from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import Phase, TaskState
+from privet.protocol.results import Comparison
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number
 
@@ -35,6 +36,7 @@ from ..operations import relays
 from ..operations import tasks as cases
 from ..operations.relays import RelayRequest
 from ..operations.snapshot import Snapshot
+from ..operations.strangers import STEP
 from .embedding import preview_address, snippet
 from .models import estimators_for
 from .overview import (
@@ -46,10 +48,12 @@ from .overview import (
     findings_of,
     insight_of,
     next_step,
+    spread_of,
 )
-from .pages import BrowserRoute, PageRoute, as_question, own_address, page, see_other
+from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
 from .poster import texts_for
+from .results import PUBLIC_FILE, picture_of
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
@@ -126,12 +130,13 @@ def list_tasks(
             StudyRow.of(each, waves.get(each.head.id, ()), people[each.head.id], now)
             for each in matches[first : first + PER_PAGE]
         ],
-        step=1 if visitor.reads else cases.STEP,
+        step=1 if visitor.reads else STEP,
         relay=relays.relay_of(curator),
         name=name,
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
         total=len(matches),
+        sample=None if visitor.name else Sample.made_up(),
         deleted=visitor.reads and cases.was_deleted(curator, deleted),
     )
 
@@ -149,14 +154,14 @@ def collection(
     insight, needed, impossible, known, models = None, "", None, "", snapshot.models
     overall: Sequence[Comparison] = ()
     newest = newest_of(models or ())
-    more: int | None = 0
+    more = 0
     precise = WANTED[0] if number is None else number
     if snapshot.reads:
         insight = insight_of(snapshot, newest)
         reached = 0.0
         if number is None:
             precise, reached = target_near(snapshot, planned or 0, status.reports, newest, insight)
-        if status.collecting:
+        if not snapshot.phase.has_ended:
             goal = needed_for(snapshot, newest, insight)
             if goal is not None:
                 enough = goal(half_width(task, precise))
@@ -166,16 +171,20 @@ def collection(
         if status.reports and not impossible:
             reports = status.reports if insight is None else insight.reports
             known, more = known_so_far(snapshot, overall, reports)
+        doubt = snapshot.doubt if insight is None else insight.if_false
     else:
         overall = snapshot.overall or ()
+        doubt = snapshot.outcome.if_false if snapshot.outcome else ""
     looks = stored.settings.get("looks", "many")
-    begins = status.collecting or status.state is TaskState.DRAFT
     panel = panel_part(snapshot) if task.panel else None
+    shared = findings_of(task.label, overall, PUBLIC_FILE)
+    found = findings_of(task.label, overall) if visitor.reads else shared
     return {
         "task": task,
         "panel": panel,
         "stored": stored,
         "status": status,
+        "reports": snapshot.kept.reports if visitor.admin else None,
         "classes": isinstance(task.label, Classes),
         "question": asked(task.label),
         "typed": wanted,
@@ -185,7 +194,13 @@ def collection(
         "has_target": bool(needed),
         "planned": planned,
         "known": impossible.sentence if impossible else known,
-        "next_step": next_step_of_panel(panel, stored.state, visitor, has_link=relay is not None)
+        "next_step": next_step_of_panel(
+            panel,
+            stored.state,
+            visitor,
+            has_link=relay is not None,
+            has_features=snapshot.has_features,
+        )
         if panel is not None and task.is_panel
         else next_step(
             status,
@@ -196,17 +211,28 @@ def collection(
             planned=planned,
             looks=looks,
             is_unread=bool(more),
+            has_features=snapshot.has_features,
         ),
         "newest": newest,
         "insight": insight,
         "impossible": impossible,
-        "findings": findings_of(task.label, overall),
-        "of_cells": None if insight is None else cells_of_model(snapshot, newest, insight),
+        "findings": found,
+        "picture": data_url("image/svg+xml", picture_of(task, shared)),
+        "table": data_url("text/csv", figures_to_csv(shared)),
+        "of_cells": cells_of_model(snapshot, newest, insight)
+        if insight is not None and snapshot.has_features
+        else None,
+        "spread": spread_of(task.label, insight or snapshot.outcome),
+        "doubt": doubt,
         "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,
-        "chart": chart_of(status.buckets or []),
-        "sample": Sample.made_up() if visitor.reads and begins and not status.reports else None,
+        "by_day": chart_of(status.buckets or []),
+        "shares_results": (snapshot.phase.has_ended or task.is_panel)
+        and not snapshot.curator.guard_models,
+        "sample": Sample.made_up()
+        if visitor.reads and not (snapshot.phase.has_ended or status.reports)
+        else None,
     }
 
 
@@ -257,7 +283,10 @@ def _task_page(
     code, curator = 422 if fault else 200, snapshot.curator
     if snapshot.listed.is_earlier:
         status, head = cases.status_of(snapshot), snapshot.listed.head
-        return page(request, "earlier.html", code, task=head, status=status, fault=fault)
+        reports = snapshot.kept.reports
+        return page(
+            request, "earlier.html", code, task=head, status=status, reports=reports, fault=fault
+        )
     task, relay = snapshot.task, relays.probe(curator)
     values = collection(snapshot, visitor, wanted, relay.address if relay else None)
     link, is_draft = (
@@ -369,17 +398,13 @@ def target_near(
     if at_plan is None or needed is None:
         return WANTED[-1], 0.0
     for each in WANTED:
-        if are_in(at_plan(half_width(task, each)), planned):
-            given = each
+        if at_plan(half_width(task, each)) > planned:
+            break
+        given = each
     for each in WANTED[WANTED.index(given) :]:
         if not is_reached(needed(half_width(task, each)), reports, each):
             return each, 0.0 if each == given else given
     return WANTED[-1], given
-
-
-def are_in(needed: int | None, reports: int) -> bool:
-    """True if that many ``reports`` are as many as are needed; no number is if that is None."""
-    return needed is not None and needed <= reports
 
 
 def newest_of(models: Sequence[ModelSummary]) -> int | None:
@@ -390,11 +415,9 @@ def newest_of(models: Sequence[ModelSummary]) -> int | None:
 
 def known_so_far(
     snapshot: Snapshot, overall: Sequence[Comparison], reports: int
-) -> tuple[str, int | None]:
-    """A sentence on what ``reports`` tell, and how many more would if they tell too little; None
-    if no number would."""
-    task, needed = snapshot.task, snapshot.reports_needed()
-    more: int | None = 0
+) -> tuple[str, int]:
+    """A sentence on what ``reports`` tell, and how many more would if they tell too little."""
+    task, needed, more = snapshot.task, snapshot.reports_needed(), 0
     if needed is not None:
         more = still_missing(needed(half_width(task, 100.0 * TELLING)), reports)
     stated = figures_to_state(task.label, overall)
@@ -402,7 +425,7 @@ def known_so_far(
         is_unread = all(tells_little(task.label, row) for row in stated)
         return verdict(task.label, overall, reports, more), more if is_unread else 0
     if more == 0 or snapshot.tells_mean:
-        return "", 0
+        return "" if needed else snapshot.unstated, 0
     return too_few(task.label, reports, more), more
 
 
@@ -414,14 +437,14 @@ def other_than_serving(models: Sequence[ModelSummary]) -> int | None:
 
 def needed_for(
     snapshot: Snapshot, newest: int | None, insight: Insight | None
-) -> Callable[[float], int | None] | None:
+) -> Callable[[float], int] | None:
     """``reports_needed``, by the mean of an insight that tells it."""
     known, label = None, snapshot.task.label
     if newest and insight is not None and isinstance(label, Range):
         (mean,) = insight.overall
         if not tells_nothing(mean.low, mean.high, *label.bounds):
             half = max(mean.high - mean.reported, mean.reported - mean.low)
-            known = (newest, half, insight.reports)
+            known = half, insight.reports
     return snapshot.reports_needed(known=known)
 
 

@@ -66,14 +66,12 @@ class Visitor:
         """True if the token allows reading what strangers may not."""
         return self._may(Scope.READER)
 
-    def need(self, scope: Scope, what: str = "") -> None:
+    def need(self, scope: Scope, what: str = "") -> None:  # noqa: ARG002 (as Actor has it)
         """Raise ``NotAuthorized`` or ``InsufficientScope`` unless they may do this."""
         if self._may(scope):
             return
-        if what or scope is Scope.READER:
-            raise NotAuthorized("This needs a token of scope reader or admin: sign in with one.")
         error = InsufficientScope if self.reads else NotAuthorized
-        raise error(f"This needs a token of scope {scope}: sign in with one.")
+        raise error(f"This needs a token of scope {scope.or_higher}: sign in with one.")
 
     def _may(self, scope: Scope) -> bool:
         return bool(self.scope) and Scope(self.scope).allows(scope)

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from sqlalchemy import URL, Engine
 from sqlalchemy.engine import make_url
@@ -72,7 +73,20 @@ def printable_address(url: str) -> str:
     return _parsed(url)[0].render_as_string()
 
 
+def _names_several_hosts(url: str) -> bool:
+    """True for the hosts of which libpq would take the first that answers."""
+    place, _, query = url.partition("?")
+    before = place.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    hosts = [before, *parse_qs(query).get("host", ())]
+    return "," in "".join(hosts) or len(hosts) > 2
+
+
 def _parsed(url: str) -> tuple[URL, Backend]:
+    if url.startswith("postgres") and _names_several_hosts(url):
+        raise StorageFailed(
+            "The database address names several hosts: give one that leads to the primary, since "
+            "curators on different servers would count into different databases."
+        )
     with suppress(ArgumentError, KeyError, ValueError):
         parsed = make_url(url)
         backend = BACKENDS[parsed.get_backend_name()]

@@ -22,9 +22,17 @@ from .database import Database
 from .schema import audit, facts
 
 RESTORED = "restored"
-"""Name of the fact that holds the time of the backup that was restored, Unix time."""
+"""Name of the fact that holds the time of the backup that was restored, Unix time, or that when
+holders were asked again: tasks from before then ask."""
+PUT_BACK, ASKED_AGAIN = "database put back", "reports asked again"
+"""Actions after which holders are asked again, as after a restoration."""
+UNTIL = "until"
+"""Detail of those entries: what ``RESTORED`` holds from then on."""
+MADE_BACKUP, RESTORED_BACKUP = "backup made", "backup restored"
 BACKED_UP = "backed up"
 """Name of the fact that holds the time of the newest backup, Unix time."""
+NAMED = "relay"
+"""Name of the fact that says at which relay people answer."""
 SIGNING_KEY = "signing_key"
 """Name of the fact that says with which public key tasks are signed, in hexadecimal."""
 HEAD = "audit_head"
@@ -103,6 +111,19 @@ class AuditStore:
         with self.database.reading() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
+    def ask_again(self, entry: AuditEntry, until: float, known: str | None) -> AuditEntry | None:
+        """Let tasks that were there ``until`` ask holders again, and keep ``entry`` about it.
+
+        None if ``RESTORED`` is not ``known`` any more, since another process was first.
+        """
+        with self.database.writing() as connection:
+            last = _last(connection)
+            if _fact(connection, RESTORED) != known:
+                return None
+            connection.execute(text(SET_FACT), {"name": RESTORED, "value": repr(until)})
+            stated = replace(entry, detail={**entry.detail, UNTIL: until})
+            return _append(connection, stated, last)
+
 
 @dataclass(eq=False)
 class FactStore:
@@ -139,6 +160,12 @@ def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:
 def insert_audit(connection: Connection, entry: AuditEntry) -> AuditEntry:
     """The entry as it is kept, with its number and hash."""
     return _append(connection, entry, _last(connection))
+
+
+def row_digest(*values: Any) -> str:
+    """The digest by which an entry states the values of a row that never change."""
+    plain = [value.hex() if isinstance(value, bytes) else value for value in values]
+    return sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
 def check_chain(connection: Connection, noted: str = "") -> AuditChain:
@@ -205,4 +232,4 @@ def _fact(connection: Connection, name: str) -> str | None:
 def mark_restored(connection: Connection, made: float, now: float) -> None:
     """Note that what was counted after ``made``, the time of a backup, may be missing."""
     connection.execute(text(SET_FACT), {"name": RESTORED, "value": repr(made)})
-    insert_audit(connection, AuditEntry(now, "", "backup restored", "", {"made": made}))
+    insert_audit(connection, AuditEntry(now, "", RESTORED_BACKUP, "", {"made": made}))

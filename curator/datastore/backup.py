@@ -6,6 +6,7 @@ which ``check_backup`` recomputes.
 """
 
 import fcntl
+import json
 import logging
 import os
 import secrets
@@ -37,10 +38,18 @@ from sqlalchemy.schema import CreateSchema
 from privet.protocol.errors import InvalidRequest, StorageFailed
 
 from . import sqlite
-from .audit import BACKED_UP, SET_FACT, AuditEntry, insert_audit, mark_restored
+from .audit import (
+    BACKED_UP,
+    MADE_BACKUP,
+    SET_FACT,
+    AuditEntry,
+    insert_audit,
+    mark_restored,
+)
 from .database import BACKENDS, snapshot, writing
-from .migrate import VERSION_TABLE, migrating, naming_failures, revision_of, upgrade
-from .schema import backup_mark
+from .migrate import VERSION_TABLE, VERSIONS, migrating, naming_failures, revision_of, upgrade
+from .reading import Readable, readable
+from .schema import backup_mark, facts
 from .structure import check_structure
 from .verification import check_audit, findings
 
@@ -49,6 +58,8 @@ _looked_up: dict[tuple[str, str], list[Table]] = {}
 
 ROWS_AT_ONCE, BYTES_AT_ONCE = 2_000, 64 * 2**20
 """Most rows in memory at a time, and most bytes of them unless one row has more."""
+UNREAD = "unread"
+"""Name of the fact which tasks and models stay although they are not read."""
 ABOUT_SCHEMA = {VERSION_TABLE, backup_mark.name}
 PARTIAL = ".privet-partial"
 """Suffix of an unfinished backup; its writer holds a lock on it."""
@@ -81,8 +92,8 @@ def backup(source: Engine, file: Path, now: float) -> int:
         backup_mark.create(out)
         _write_mark(out, now)
     with source.connect() as connection:
-        revision = revision_of(connection)
-    entry = AuditEntry(now, "", "backup made", "", {"file": file.name, "rows": copied})
+        revision = connection.exec_driver_sql(VERSIONS).scalar_one()
+    entry = AuditEntry(now, "", MADE_BACKUP, "", {"file": file.name, "rows": copied})
     try:
         with writing(source, revision) as connection:
             insert_audit(connection, entry)
@@ -92,11 +103,12 @@ def backup(source: Engine, file: Path, now: float) -> int:
     return copied
 
 
-def migrate(engine: Engine, *, rolling: bool = False) -> None:
+def migrate(engine: Engine, *, rolling: bool = False, keep_unread: bool = False) -> Readable:
     """Bring a database to this version's schema, in one transaction; a backup stays one.
 
-    Raises ``StorageFailed`` for a schema that this version does not know, for a backup that is
-    damaged, and as ``migrating`` does while others use the database.
+    Returns what of it this version reads. Raises ``StorageFailed`` for a schema that this version
+    does not know, for tasks and models that it does not read, unless with ``keep_unread``, for a
+    backup that is damaged, and as ``migrating`` does while others use the database.
     """
     with migrating(engine, rolling=rolling) as connection:
         mark = _checked(connection)
@@ -106,8 +118,26 @@ def migrate(engine: Engine, *, rolling: bool = False) -> None:
         if before not in (None, after):
             detail = {"from": before, "to": after}
             insert_audit(connection, AuditEntry(time.time(), "", "schema migrated", "", detail))
+        found = readable(connection)
+        _check_unread(connection, found, keep_unread)
         if mark is not None:
             _write_mark(connection, mark.made)
+        return found
+
+
+def _check_unread(connection: Connection, found: Readable, keep: bool) -> None:
+    """Raise ``StorageFailed`` where something is not read that nobody was told of; note that."""
+    noted = connection.scalar(select(facts.c.value).where(facts.c.name == UNREAD))
+    new = {key: why for key, why in found.unread.items() if key not in json.loads(noted or "[]")}
+    if new and not keep:
+        raise StorageFailed(
+            f"This version does not read {'; '.join(new.values())}. Nothing was changed. Fit and "
+            "close such tasks with the version that wrote them; then migrate with --keep-unread, "
+            "and they stay in the database, listed and no more."
+        )
+    if new:
+        value = json.dumps(sorted(found.unread))
+        connection.execute(text(SET_FACT), {"name": UNREAD, "value": value})
 
 
 def restore(source: Engine, target: Engine, aside: str = "") -> float:
@@ -234,7 +264,7 @@ def new_file(file: Path, aside: Path | None = None) -> Iterator[Engine]:
         with _partial(file) as part:
             engine = sqlite.open_new(part)
             try:
-                with naming_failures(engine):
+                with naming_failures(engine, file):
                     yield engine
                     engine.dispose()
                     _sync(part)

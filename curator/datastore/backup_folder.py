@@ -8,7 +8,7 @@ if a newer one has reports of each of its tasks, or knows that the task was dele
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,6 +69,14 @@ class FoundBackup:
     @property
     def day(self) -> str:
         return datetime.fromtimestamp(self.made, UTC).strftime("%Y-%m-%d")
+
+
+def newest_in(folder: Path) -> float:
+    """Unix time at which the newest backup that a timer made was written; 0 if there is none."""
+    times = [0.0]
+    with suppress(OSError):
+        times += [file.stat().st_mtime for file in folder.iterdir() if NAMED.fullmatch(file.name)]
+    return max(times)
 
 
 def read_contents(source: Engine) -> Contents | None:

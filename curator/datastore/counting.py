@@ -6,9 +6,9 @@ added to this curator's own rows of sums and to its bucket. The SQL is for the d
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from .reports import (
     Addition,
     Outcome,
     Outcomes,
+    QuestionSums,
     ReportGroup,
     packed_checksum,
     sums_checksum,
@@ -67,8 +68,27 @@ ADD_SUM = """
 INSERT INTO sums (task_no, starts, curator, question, part, n, vector, width, checksum)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+READ_EVENTS = """
+SELECT closings, n, vector, width FROM payload_events
+WHERE task_no = ? AND question = ? AND way = ? AND curator = ?
+"""
+PUT_EVENTS = """
+INSERT INTO payload_events (task_no, question, way, curator, closings, n, vector, width)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (task_no, question, way, curator) DO UPDATE SET closings = excluded.closings,
+    n = excluded.n, vector = excluded.vector, width = excluded.width
+"""
+CLOSES_AT = 1_000
+"""Answers of one way whose events are kept together; fewer are in memory alone, and lost with it,
+so that no two states of a database, nor backups, tell fewer apart."""
+MOST_OPEN = 10_000
+"""Ways of which events are counted in memory."""
 MOST_PARTS = 32
 """Additions to a bucket's sums before they are merged: readers add those that are not."""
+
+
+Way = tuple[int, int, str]
+"""A task's number, a question, and the relay's name or nothing."""
 
 
 class CountedTask(NamedTuple):
@@ -102,6 +122,7 @@ class ReportStore:
         self.database = database
         self._report_ids = ReportIds(database.backend)
         self._exclusive: set[str] = set()
+        self._open: dict[Way, QuestionSums] = {}
         self._taking = threading.Lock()
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
@@ -131,7 +152,7 @@ class ReportStore:
             with closing(self.database.engine.raw_connection()) as connection:
                 cursor = self.database.backend.cursor_of(connection)
                 self.database.backend.begin_writing(cursor)
-                outcomes = Counting(
+                counting = Counting(
                     cursor,
                     self.database.backend,
                     self.database.revision,
@@ -139,8 +160,13 @@ class ReportStore:
                     self._exclusive,
                     now,
                     starts,
-                ).take(groups)
+                    self._open,
+                )
+                outcomes = counting.take(groups)
                 connection.commit()  # without it, the pool rolls back what it gets back
+                self._open.update(counting.opened)
+                while len(self._open) > MOST_OPEN:
+                    del self._open[next(iter(self._open))]
                 return outcomes
         except BaseException:
             self._report_ids.rolled_back()
@@ -160,6 +186,9 @@ class Counting:
     """Tasks known to have invitations or a quota; a task never loses them."""
     now: float
     starts: int
+    open: Mapping[Way, QuestionSums]
+    """Events of answers that are not kept yet; those of this transaction are ``opened``."""
+    opened: dict[Way, QuestionSums] = field(default_factory=dict)
 
     def take(self, groups: Sequence[ReportGroup]) -> list[Outcomes]:
         """Claim ids and add sums for every group; see ``ReportStore.take``.
@@ -175,7 +204,9 @@ class Counting:
             if counted.any():
                 slot = self.backend.slot(self.cursor) if slot is None else slot
                 key = (rows[group.task.id].no, self.starts, slot)
-                self._add(key, group.add_up(counted))
+                added = group.add_up(counted)
+                self._add(key, added)
+                self._add_events(key, group.relay, added)
                 if group.relay:
                     relayed = (*key, group.relay, int(np.count_nonzero(counted)))
                     self.cursor.execute(ADD_RELAYED, relayed)
@@ -306,6 +337,27 @@ class Counting:
         for question, each in sums.items():
             check = packed_checksum(sums_checksum(each.n, each.vector))
             self.cursor.execute(ADD_SUM, (*key, question, part, *each.packed(), check))
+
+    def _add_events(self, key: tuple[int, int, int], way: str, added: Addition) -> None:
+        """Add to the open events of a way, and keep them once they are of ``CLOSES_AT`` answers."""
+        task_no, _, slot = key
+        for question, events in added.events.items():
+            if not len(events):
+                continue
+            place = (task_no, question, way)
+            before = self.opened.get(place, self.open.get(place))
+            own = QuestionSums(events, added.sums[question].n).plus(before)
+            self.opened[place] = own
+            if own.n < CLOSES_AT:
+                continue
+            self.opened[place] = QuestionSums(np.zeros_like(events), 0)
+            where = (*place, slot)
+            closings = 0
+            row = self.cursor.execute(READ_EVENTS, where).fetchone()
+            if row is not None:
+                closings, *kept = row
+                own = own.plus(unpacked_sums(*kept))
+            self.cursor.execute(PUT_EVENTS, (*where, closings + 1, *own.packed()))
 
 
 def _settle_repeats(

@@ -1,6 +1,6 @@
 """Invitations, and the admissions that hold them for a relay's batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -12,7 +12,9 @@ from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import IllegalMove, InvalidRequest
 from privet.protocol.lifecycle import Phase, not_open
 
+from .audit import row_digest
 from .database import Database
+from .reports import checksum_text
 from .schema import admissions, invitations, tasks
 from .tasks import need_task, stored_task
 
@@ -40,12 +42,13 @@ class InvitationStore:
 
     database: Database
 
-    def issue(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
+    def issue(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> str:
         """Keep invitations until ``expires`` for a task that was published for invited holders.
 
         ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
         is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
-        Raises ``TaskNotFound``, and ``IllegalMove`` for a task for everybody.
+        Returns their ``invitations_checksum``. Raises ``TaskNotFound``, and ``IllegalMove`` for a
+        task for everybody.
         """
         with self.database.writing(locked=[task_id]) as connection:
             task = need_task(connection, task_id)
@@ -58,6 +61,7 @@ class InvitationStore:
             row = {"task_no": task.no, "expires": expires}
             rows = [{**row, "digest": hidden(digest)} for digest in digests]
             connection.execute(text(ADD_INVITATION), rows)
+        return invitations_checksum((row["digest"], expires) for row in rows)
 
     def admit(
         self,
@@ -129,6 +133,11 @@ class InvitationStore:
                 revoked=count(invitations.c.revoked),
                 expired=count(invitations.c.unused, invitations.c.expires <= now),
             )
+
+
+def invitations_checksum(rows: Iterable[tuple[bytes, float | None]]) -> str:
+    """The checksum of invitations by their kept digests and ends; that of all is the sum."""
+    return checksum_text(sum(int(row_digest(*row), 16) for row in rows))
 
 
 def admissions_before(connection: Connection, made: float) -> Sequence[Row[Any]]:

@@ -33,6 +33,9 @@ CHECK = {
 HERE = Path(__file__).parent / "migrations"
 VERSION_TABLE = "alembic_version"
 VERSIONS = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a constant
+NAMED = f"UPDATE {VERSION_TABLE} SET version_num = '%s'"  # noqa: S608 - a constant
+FIRST_0011, LATER_0011 = "0011_runs", "0011"
+"""Two schemas, both called 0011 by their programs: the later one has ``buckets.parts``."""
 
 
 def prepare_database(database: Database, check_backup: Callable[[Connection], None]) -> None:
@@ -100,13 +103,16 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
 
     Raises ``StorageFailed`` for a schema that this version does not know.
     """
-    if inspect(connection).get_table_names():
-        revision_of(connection)
+    found = revision_of(connection) if inspect(connection).get_table_names() else None
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(ONE_AT_A_TIME)
     config = _config()
     config.attributes["connection"] = connection
+    if found == FIRST_0011:
+        connection.exec_driver_sql(NAMED % FIRST_0011)
     alembic_upgrade(config, revision)
+    if FIRST_0011 in (revision, found) and revision_of(connection) == FIRST_0011:
+        connection.exec_driver_sql(NAMED % LATER_0011)
 
 
 def revision_of(connection: Connection) -> str:
@@ -135,6 +141,10 @@ def revision_of(connection: Connection) -> str:
             f"{has}, which is newer than this Privet, with schema {head()}: start the one that "
             "wrote it, or restore a backup that was made before its migration."
         )
+    if revisions == [LATER_0011]:
+        found = inspect(connection).get_multi_columns(filter_names=["buckets"]).values()
+        columns = {column["name"] for own in found for column in own}
+        return FIRST_0011 if columns and "parts" not in columns else LATER_0011
     return revisions[0]
 
 
@@ -161,15 +171,18 @@ def unmark(connection: Connection) -> None:
 
 
 @contextmanager
-def naming_failures(engine: Engine) -> Iterator[None]:
-    """Raise ``StorageFailed`` with advice to the operator if the database cannot be used."""
+def naming_failures(engine: Engine, file: Path | None = None) -> Iterator[None]:
+    """Raise ``StorageFailed`` with advice to the operator if the database cannot be used.
+
+    ``file`` is what a database becomes that still has a temporary name.
+    """
     try:
         yield
     except (SQLAlchemyError, UnicodeDecodeError) as error:  # the latter from a damaged schema
         cause = str(error.__cause__ or error).strip().splitlines()[0]
+        name = file or engine.url.render_as_string()
         raise StorageFailed(
-            f"Cannot use the database {engine.url.render_as_string()}: {cause}. "
-            f"{CHECK[engine.dialect.name]}"
+            f"Cannot use the database {name}: {cause}. {CHECK[engine.dialect.name]}"
         ) from error
 
 

@@ -1,8 +1,8 @@
 """Fitted models as they are kept: numbered documents that never change, and their aliases."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +12,7 @@ from privet.admin.results import SERVING
 from privet.protocol.calls import TASK
 from privet.protocol.errors import ModelNotFound
 
+from .audit import row_digest
 from .database import Database
 from .schema import aliases, models, tasks
 from .tasks import need_task
@@ -27,6 +28,18 @@ class ModelInfo:
     """The summary of a model in lists, in JSON's types."""
     aliases: tuple[str, ...] = ()
     """Its names; an alias may move to another model."""
+    same_as: int | None = field(default=None, compare=False)
+    """The first model of the same answers and settings, of one that was just added."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of its row, but for the document."""
+        return model_digest(self.number, self.created, _kept(self.summary))
+
+
+def model_digest(number: int, created: float, summary: str) -> str:
+    """The digest of a model's row, but for the document."""
+    return row_digest(number, created, summary)
 
 
 def no_model(number: int) -> ModelNotFound:
@@ -54,14 +67,16 @@ class ModelStore:
         """
         with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
-            last = select(func.max(models.c.number)).where(models.c.task_no == task_no)
-            number = (connection.scalar(last) or 0) + 1
+            earlier = select(models.c.number, models.c.summary).order_by(models.c.number)
+            before = connection.execute(earlier.where(models.c.task_no == task_no)).all()
+            number = before[-1].number + 1 if before else 1
+            same_as = first_alike(((no, json.loads(kept)) for no, kept in before), summary)
             connection.execute(
                 insert(models).values(
                     task_no=task_no,
                     number=number,
                     created=now,
-                    summary=json.dumps(dict(summary)),
+                    summary=_kept(summary),
                     document=document,
                 )
             )
@@ -69,7 +84,7 @@ class ModelStore:
             serves = promote or not connection.scalar(select(func.count()).where(serving))
             if serves:
                 _name(connection, task_no, SERVING, number)
-            return ModelInfo(number, now, dict(summary), (SERVING,) if serves else ())
+            return ModelInfo(number, now, dict(summary), (SERVING,) if serves else (), same_as)
 
     def name(self, task_id: str, alias: str, number: int) -> None:
         """Let ``alias`` stand for a model, and no longer for any other of the task.
@@ -119,6 +134,23 @@ def models_of(connection: Connection, numbers: Sequence[int]) -> dict[int, list[
         info = ModelInfo(number, created, json.loads(summary), names)
         found.setdefault(task_no, []).append(info)
     return found
+
+
+def first_alike(
+    models: Iterable[tuple[int, Mapping[str, Any]]], summary: Mapping[str, Any]
+) -> int | None:
+    """The number of the first of these models that was fitted so to as many reports, and to no
+    other wave's."""
+    keys = "estimator", "parameters", "reports"
+    for number, known in models:
+        same = [known.get(key) for key in keys] == [summary.get(key) for key in keys]
+        if same and "earlier waves" not in known.get("facts", ()):
+            return number
+    return None
+
+
+def _kept(summary: Mapping[str, Any]) -> str:
+    return json.dumps(dict(summary))
 
 
 def _name(connection: Connection, task_no: int, alias: str, number: int) -> None:

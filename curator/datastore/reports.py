@@ -1,13 +1,14 @@
 """Reports on their way into the store: what is claimed and added, and what becomes of each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.learning.core.counts import EventCounts
 from privet.protocol.task import Task
 
 from .report_ids import Fingerprints, Ids, Mask
@@ -42,11 +43,15 @@ class QuestionSums:
 
     vector: Vector
     n: int
+    events: tuple[EventCounts, ...] = ()
+    """Counts of its payloads by the ways in which they came; of sums that were just read only."""
 
     def plus(self, other: "QuestionSums | None") -> "QuestionSums":
         if other is None:
             return self
-        return QuestionSums(self.vector + other.vector, self.n + other.n)
+        return QuestionSums(
+            self.vector + other.vector, self.n + other.n, self.events + other.events
+        )
 
     def packed(self) -> tuple[int, bytes, int]:
         """The form in the database: n, the vector's bytes, and the bytes of each entry."""
@@ -68,6 +73,8 @@ class Addition:
     checksum: int
     sums: Mapping[int, QuestionSums]
     """Sums by question."""
+    events: Mapping[int, Vector] = field(default_factory=dict)
+    """The payloads in each event of the mechanism, by question."""
 
     def minus(self, part: "Addition") -> "Addition":
         """The difference to the total of some of the reports, of the same questions."""
@@ -77,8 +84,14 @@ class Addition:
             )
             for question, whole in self.sums.items()
         }
+        events = {
+            question: whole - part.events[question] for question, whole in self.events.items()
+        }
         return Addition(
-            self.reports - part.reports, (self.checksum - part.checksum) % CHECKSUM_MODULUS, sums
+            self.reports - part.reports,
+            (self.checksum - part.checksum) % CHECKSUM_MODULUS,
+            sums,
+            events,
         )
 
 
@@ -156,7 +169,11 @@ class ReportGroup:
             )
             for answer in self.answers
         }
-        return Addition(len(self), checksum(self.ids), sums)
+        events = {
+            answer.question: mechanisms[answer.question].event_counts(answer.payloads)
+            for answer in self.answers
+        }
+        return Addition(len(self), checksum(self.ids), sums, events)
 
 
 # Checksums of ids and of sums, which are sums modulo 2^64: that of a union is the sum of the

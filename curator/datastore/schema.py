@@ -106,6 +106,18 @@ sums = _table(
     _value("checksum", LargeBinary),
 )
 
+payload_events = _table(
+    "payload_events",
+    _key("task_no"),
+    _key("question"),
+    _key("way", String(64)),
+    _key("curator"),
+    _value("closings"),
+    _value("n", BigInteger),
+    _value("vector", LargeBinary),
+    _value("width"),
+)
+
 relayed = _table(
     "relayed",
     _key("task_no"),
@@ -125,6 +137,9 @@ held = _table(
     _value("lost", Text),
     Column("since", Float),
     _value("counted", BigInteger),
+    _value("spool", String(8)),
+    _value("delivered", BigInteger),
+    _value("before", Text),
 )
 
 rejects = _table(
@@ -204,6 +219,7 @@ OF_A_TASK = (
     public_data,
     buckets,
     sums,
+    payload_events,
     relayed,
     held,
     rejects,

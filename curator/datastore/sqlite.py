@@ -54,7 +54,41 @@ def open_engine(url: URL, _curator: bool = False) -> Engine:
     with suppress(OSError):  # what cannot be opened fails later, in words
         sqlite_files.keep_private(Path(str(url.database)))
     # the connection used last has its pages still
-    return _engine(url, SERVING, pool_use_lifo=True)
+    engine = _engine(url, SERVING, pool_use_lifo=True)
+    _refuse_another_file(engine, Path(str(url.database)))
+    return engine
+
+
+def _refuse_another_file(engine: Engine, path: Path) -> None:
+    """Use no connection once there is another file at ``path``, or none.
+
+    SQLite would go on writing what it has open, which nobody would ever read again; and a
+    connection to the new file would find the old one's log beside it.
+    """
+    opened: list[tuple[int, int]] = []
+
+    def identity() -> tuple[int, int]:
+        there = path.stat()
+        return there.st_dev, there.st_ino
+
+    def note(_connection: sqlite3.Connection, _record: Any) -> None:
+        with suppress(OSError):  # it is in memory
+            opened.append(identity())
+
+    def check(*_: Any) -> None:
+        try:
+            is_same = not opened or identity() == opened[0]
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise sqlite3.OperationalError(
+                f"{path} is not the file that was opened any more: stop this curator, and start it "
+                "again"
+            )
+
+    event.listen(engine, "do_connect", check)  # which would make a file where there is none
+    event.listen(engine, "connect", note)
+    event.listen(engine, "checkout", check)
 
 
 def open_reader(url: URL) -> Engine:

@@ -1,20 +1,35 @@
 """The status of a collection: sums, counts, checksums and refusals; and all of it at one moment."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Row,
+    bindparam,
+    func,
+    literal,
+    select,
+    text,
+    union_all,
+)
 
+from privet.learning.core.counts import EventCounts
 from privet.learning.core.public_data import PublicData
-from privet.protocol.status import Holdings
+from privet.protocol.errors import TaskNotFound
+from privet.protocol.lifecycle import SPOOL_GONE
+from privet.protocol.status import HELD_STEP, Holdings
 
 from .database import Database
 from .models import ModelInfo, models_of
 from .reports import QuestionSums, checksum_text, unpacked_checksum, unpacked_sums
-from .schema import buckets, held, relayed, sums, tasks
+from .schema import buckets, held, payload_events, relayed, sums, tasks
 from .tasks import (
     ListedTask,
     StoredTask,
@@ -43,15 +58,20 @@ UNION ALL SELECT task_no, 'rejects', reason, count, NULL
 FROM rejects WHERE task_no IN :numbers
 UNION ALL SELECT task_no, 'models', '', count(*), NULL
 FROM models WHERE task_no IN :numbers GROUP BY task_no
+UNION ALL SELECT task_no, 'serving', '', number, NULL
+FROM aliases WHERE task_no IN :numbers AND alias = 'serving'
 """).bindparams(bindparam("numbers", expanding=True))
 """All that is counted of some tasks, in one statement, since each is a round trip."""
 
 TELL = """
-INSERT INTO held (task_no, relay, at, reports, least, lost, since, counted)
-VALUES (:task_no, :relay, :at, :reports, :least, :lost, :since, :counted)
-ON CONFLICT (task_no, relay) DO UPDATE SET at = excluded.at, reports = excluded.reports,
+INSERT INTO held (
+    task_no, relay, at, reports, least, lost, since, counted, spool, delivered, before
+) VALUES (
+    :task_no, :relay, :at, :reports, :least, :lost, :since, :counted, :spool, :delivered, :before
+) ON CONFLICT (task_no, relay) DO UPDATE SET at = excluded.at, reports = excluded.reports,
     least = excluded.least, lost = excluded.lost, since = excluded.since,
-    counted = excluded.counted
+    counted = excluded.counted, spool = excluded.spool, delivered = excluded.delivered,
+    before = excluded.before
 """
 
 
@@ -97,6 +117,8 @@ class Status:
     """Counted reports that came in batches, by the name of the relay's token."""
     models: int = 0
     """Number of fitted models."""
+    serving: int | None = None
+    """The number of the model that serves, if one does."""
     invited: bool = False
     """True if only invited reports count."""
     expected: int | None = None
@@ -123,7 +145,7 @@ class KeptTask:
     stored: ListedTask
     """A ``StoredTask``, unless an earlier version made it."""
     status: Status
-    models: Sequence[ModelInfo]
+    models: Sequence[ModelInfo] = ()
     """Its models, oldest first; empty unless they were asked for."""
     sums: Sequence[QuestionSums] = ()
     """As in ``Collected``; empty unless they were asked for."""
@@ -138,6 +160,17 @@ class KeptTasks:
     """The waves that are there of the panel that it is or is a wave of, by their ids, in order."""
     public: PublicData | None = None
     """Its public data, if they were asked for."""
+
+    @property
+    def own_waves(self) -> Mapping[str, KeptTask]:
+        """The waves that go with the task when it is deleted: a panel's."""
+        return self.waves if self.task.stored.head.waves else {}
+
+    @property
+    def reports(self) -> int:
+        """The number of reports that were counted, those of a panel's waves among them."""
+        kept = (self.task, *self.own_waves.values())
+        return sum(each.status.reports for each in kept)
 
 
 @dataclass(eq=False)
@@ -155,24 +188,24 @@ class StatusStore:
     ) -> KeptTasks:
         """A task and, of a panel or if ``models`` are read too, its panel's waves.
 
-        Where ``counts`` says so of what was read, the sums of reports and the public data are read
-        too. Raises ``TaskNotFound``.
+        Where ``counts`` says so of what was read, the models, the sums of reports and the public
+        data are read too. Raises ``TaskNotFound``.
         """
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
             waves = _waves(connection, listed_task(row), siblings=models)
             rows = {each.no: each for each in (row, *waves)}
             statuses = _statuses(connection, list(rows.values()))
-            fitted = models_of(connection, list(rows)) if models else {}
-            kept = {
-                no: KeptTask(listed_task(each), statuses[no], fitted.get(no, ()))
-                for no, each in rows.items()
-            }
+            kept = {no: KeptTask(listed_task(each), statuses[no]) for no, each in rows.items()}
+            if models:
+                kept = _with_models(connection, kept)
             read = KeptTasks(kept[row.no], {each.id: kept[each.no] for each in waves})
             if not counts(read) or read.task.stored.is_earlier:
                 return read
             sums = _sums(connection, {no: each.stored for no, each in kept.items()})
             kept = {no: replace(each, sums=sums[no]) for no, each in kept.items()}
+            if not models:
+                kept = _with_models(connection, kept)
             public = public_data_of(connection, row)
             return KeptTasks(kept[row.no], {each.id: kept[each.no] for each in waves}, public)
 
@@ -208,7 +241,11 @@ class StatusStore:
                 connection.execute(text(COUNT_REJECTS), values)
 
     def tell(self, task_id: str, relay: str, holdings: Holdings, now: float) -> RelayHoldings:
-        """Keep what a relay says that it holds; raises ``TaskNotFound``."""
+        """Keep what a relay says that it holds; raises ``TaskNotFound``.
+
+        With a spool that is gone is lost what it held, as it said last, and none of it counted
+        since.
+        """
         with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             counted = _relayed(connection, task_no).get(relay, 0)
@@ -217,24 +254,68 @@ class StatusStore:
             since = None if holdings.reports == 0 else now
             if before is not None and before.counted == counted and since is not None:
                 since = before.since or now
+            lost_before = _lost_before(before, holdings, counted)
+            lost = dict(Counter(holdings.lost) + lost_before)
             values = {
                 "task_no": task_no,
                 "relay": relay,
                 "at": now,
                 "reports": holdings.reports,
                 "least": holdings.least,
-                "lost": json.dumps(holdings.lost),
+                "lost": json.dumps(lost),
                 "since": since,
                 "counted": counted,
+                "spool": holdings.spool,
+                "delivered": holdings.delivered,
+                "before": json.dumps(dict(lost_before)),
             }
             connection.execute(text(TELL), values)
-        return RelayHoldings(relay, now, holdings, since)
+        return RelayHoldings(relay, now, holdings.model_copy(update={"lost": lost}), since)
+
+    def replace_spool(self, relay: str, spool: str, now: float) -> None:
+        """Count as lost what a relay held in other spools, in all tasks; without a name nothing."""
+        if not spool:
+            return
+        other = (held.c.relay == relay) & held.c.spool.not_in(("", spool))
+        rows = select(tasks.c.id, held.c.least).join(held, held.c.task_no == tasks.c.no)
+        with self.database.reading() as connection:
+            found = connection.execute(rows.where(other)).all()
+        for task_id, least in found:
+            with suppress(TaskNotFound):  # deleted meanwhile
+                nothing = Holdings(reports=0, least=least, lost={}, spool=spool)
+                self.tell(task_id, relay, nothing, now)
+
+    def missing(self) -> dict[str, int]:
+        """The reports of which relays say that they were counted, and that are not, by task."""
+        by_spool = select(held.c.task_no, func.max(held.c.delivered).label("delivered"))
+        each = by_spool.group_by(held.c.task_no, held.c.spool).subquery()
+        said = select(each.c.task_no, func.sum(each.c.delivered)).group_by(each.c.task_no)
+        there = select(relayed.c.task_no, func.sum(relayed.c.reports)).group_by(relayed.c.task_no)
+        with self.database.reading() as connection:
+            delivered = dict(iter(connection.execute(said)))
+            counted = dict(iter(connection.execute(there)))
+            ids = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))
+        lacking = {no: int(n) - int(counted.get(no, 0)) for no, n in delivered.items()}
+        return {ids[no]: n for no, n in lacking.items() if n > 0 and no in ids}
 
     def read(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
             return _statuses(connection, [row])[row.no]
+
+
+def _lost_before(before: Row[Any] | None, now: Holdings, counted: int) -> Counter[str]:
+    """The reports lost with or by a relay's earlier spools; ``counted`` are all its reports."""
+    if before is None:
+        return Counter()
+    if not (before.spool and now.spool) or before.spool == now.spool:
+        return Counter(json.loads(before.before))
+    counted_since = max(counted - before.counted - now.delivered, 0)
+    gone = max(before.reports - counted_since, 0)
+    if counted_since and gone < HELD_STEP and before.reports % HELD_STEP == 0:
+        gone = 0  # what it said was rounded up: it may have emptied
+    return Counter(json.loads(before.lost)) + Counter({SPOOL_GONE: gone})
 
 
 def _waves(connection: Connection, stored: ListedTask, siblings: bool) -> list[TaskRow]:
@@ -248,6 +329,13 @@ def _waves(connection: Connection, stored: ListedTask, siblings: bool) -> list[T
     return sorted(rows, key=lambda row: ids.index(row.id))
 
 
+def _with_models(connection: Connection, kept: Mapping[int, KeptTask]) -> dict[int, KeptTask]:
+    """Tasks by their numbers, with their models."""
+    some = [no for no, each in kept.items() if each.status.models]
+    fitted = models_of(connection, some) if some else {}
+    return {no: replace(each, models=fitted.get(no, ())) for no, each in kept.items()}
+
+
 def _sums(
     connection: Connection, stored: Mapping[int, ListedTask]
 ) -> dict[int, list[QuestionSums]]:
@@ -259,10 +347,27 @@ def _sums(
         for no, of in stored.items()
         if isinstance(of, StoredTask)
     }
-    for part in connection.execute(select(sums).where(sums.c.task_no.in_(totals))):
+    for part in connection.execute(_all_sums(list(totals))):
         of_task, own = totals[part.task_no], unpacked_sums(part.n, part.vector, part.width)
+        if part.closings:
+            events = EventCounts(part.way, part.n, part.closings, own.vector)
+            own = QuestionSums(np.zeros_like(of_task[part.question].vector), 0, (events,))
         of_task[part.question] = of_task[part.question].plus(own)
     return totals
+
+
+def _all_sums(numbers: Sequence[int]) -> CompoundSelect[Any]:
+    """The rows of sums and of events of payloads, in one statement, since each is a round trip."""
+    parts = [
+        select(
+            table.c.task_no, table.c.question, *more, table.c.n, table.c.vector, table.c.width
+        ).where(table.c.task_no.in_(numbers))
+        for table, more in (
+            (sums, (literal("").label("way"), literal(0).label("closings"))),
+            (payload_events, (payload_events.c.way, payload_events.c.closings)),
+        )
+    ]
+    return union_all(*parts)
 
 
 def _statuses(connection: Connection, rows: Sequence[TaskRow]) -> dict[int, Status]:
@@ -292,6 +397,7 @@ def _statuses(connection: Connection, rows: Sequence[TaskRow]) -> dict[int, Stat
             rejects=counts[row.no, "rejects"],
             relayed=counts[row.no, "relayed"],
             models=counts[row.no, "models"].get("", 0),
+            serving=counts[row.no, "serving"].get(""),
             invited=bool(row.invited),
             expected=json.loads(row.settings).get("holders"),
             holdings=tuple(holdings[row.no]),

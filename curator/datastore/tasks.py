@@ -12,7 +12,6 @@ from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
 from privet.learning.core.public_data import Floats, PublicData, stated_prevalence
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
-from privet.protocol import wire
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import (
@@ -28,6 +27,7 @@ from privet.protocol.lifecycle import (
 from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
 
+from .audit import row_digest
 from .database import Database
 from .removal import remove_listed_ids, remove_task
 from .schema import deleted_tasks, public_data, tasks
@@ -39,12 +39,14 @@ ADD_TASK = """
 INSERT INTO tasks (
     id, state, created, moved, opens, closes, invited, ids_gone, quota, canonical, settings
 ) VALUES (
-    :id, :state, :now, :now, :opens, :closes, :invited, FALSE, :quota, :canonical, :settings
+    :id, :state, :created, :created, :opens, :closes, :invited, FALSE, :quota, :canonical, :settings
 ) ON CONFLICT (id) DO NOTHING RETURNING no
 """
 
 LISTED = ("no", "id", "state", "created", "moved", "marked", "filled")
 """Columns that lists read."""
+STAYS = ("id", "created", "opens", "closes", "invited", "quota", "settings")
+"""Columns that never change, beside the document, whose hash is the id."""
 TaskRow = Row[*tuple[Any, ...]]
 
 
@@ -71,7 +73,7 @@ class ListedTask:
     @property
     def is_earlier(self) -> bool:
         """True if an earlier version made it, which this program does not read."""
-        return self.head.version != wire.VERSION
+        return self.head.unread is not None
 
     def phase(self, now: float, waves: Iterable["ListedTask"] = ()) -> Phase:
         """The phase of its collection, of a panel by those of its ``waves`` that are there.
@@ -140,19 +142,20 @@ class TaskStore:
         public: PublicData,
         now: float,
         state: TaskState = TaskState.DRAFT,
-    ) -> bool:
-        """Store a new task in ``state``, in one transaction; False if the same task already exists.
+    ) -> dict[str, str]:
+        """Store a new task in ``state``, in one transaction; nothing if the same task exists.
 
-        A panel is stored with the tasks of all its waves. An existing task is left as it is, state,
-        settings and public data included; and so are a panel's waves, deleted ones too, since their
-        holders would be asked again.
+        Returns the digests of the new rows by their ids, see ``task_digest``. A panel is stored
+        with the tasks of all its waves. An existing task is left as it is, state, settings and
+        public data included; and so are a panel's waves, deleted ones too, since their holders
+        would be asked again.
         """
         with self.database.writing() as connection:
             waves = task.waves if task.is_panel else ()
-            is_new = _create(connection, task, settings, public, now, state)
-            for wave in waves if is_new else ():
-                _create(connection, wave, settings, public, now, state)
-            return is_new
+            new = _create(connection, task, settings, public, now, state)
+            for wave in waves if new else ():
+                new |= _create(connection, wave, settings, public, now, state)
+            return new
 
     def read(self, task_id: str) -> StoredTask:
         """The task; raises ``TaskNotFound``."""
@@ -224,12 +227,12 @@ def _create(
     public: PublicData,
     now: float,
     state: TaskState,
-) -> bool:
-    """Add the rows of a new task; False if it is there."""
+) -> dict[str, str]:
+    """Add the rows of a new task, unless it is there; its digest by its id."""
     values = {
         "id": task.id,
         "state": state.value,
-        "now": now,
+        "created": float(now),
         "opens": task.opens,
         "closes": task.closes,
         "invited": task.invited,
@@ -239,7 +242,7 @@ def _create(
     }
     task_no = connection.scalar(text(ADD_TASK), values)
     if task_no is None:
-        return False
+        return {}
     register = None if public.register is None else packed(public.register)
     connection.execute(
         insert(public_data).values(
@@ -251,7 +254,7 @@ def _create(
             register=register,
         )
     )
-    return True
+    return {task.id: row_digest(*(values[name] for name in STAYS))}
 
 
 def find_task(connection: Connection, task_id: str) -> TaskRow | None:
@@ -266,10 +269,17 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
     return row
 
 
+def task_digest(row: TaskRow) -> str:
+    """The digest of what stays in a task's row as it was created."""
+    return row_digest(*(getattr(row, name) for name in STAYS))
+
+
 def public_data_of(connection: Connection, task: TaskRow) -> PublicData:
     """The encoded public data of the task in a row."""
     of_task = public_data.c.task_no == task.no
     row = connection.execute(select(public_data).where(of_task)).one()
+    if not row.rows:
+        return PublicData.none()
     x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
     onnx = None if row.onnx is None else bytes(row.onnx)
     people = None
@@ -326,7 +336,7 @@ def task_of(row: TaskRow) -> Task | None:
         return published_task(row.id, canonical)
     except InvalidTask:
         with suppress(ValueError):
-            if TaskHead.read(row.id, canonical).version < wire.VERSION:
+            if TaskHead.read(row.id, canonical).unread is not None:
                 return None
         raise
 

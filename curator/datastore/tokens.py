@@ -3,10 +3,11 @@
 import json
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select, text, update
+from sqlalchemy import Connection, Row, delete, select, text, update
 
-from .audit import AuditEntry, insert_audit
+from .audit import AuditEntry, insert_audit, row_digest
 from .database import Database
 from .schema import audit, tokens
 
@@ -24,6 +25,8 @@ BEFORE = " (before)"
 """Ends the name of a token that serves for a while beside the one that took its place."""
 OVERLAP = "overlap_hours"
 """Detail of an entry whose token before serves on."""
+ROW, SERVES_ON = "row", "before"
+"""Details with the digests of the rows of a token and of the one before it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class TokenStore:
         values = asdict(token)
         own = tokens.c.name == token.name
         in_place = update(tokens).where(own).values(values)
-        moved = 0
+        moved, stated = 0, dict[str, str]()
         with self.database.writing() as connection:
             before = f"{token.name}{BEFORE}"
             connection.execute(delete(tokens).where(tokens.c.name == before))
@@ -65,12 +68,16 @@ class TokenStore:
                 later = tokens.c.expires.is_(None) | (tokens.c.expires > overlap)
                 connection.execute(update(tokens).where(own & later).values(expires=overlap))
                 moved = connection.execute(update(tokens).where(own).values(name=before)).rowcount
+                there = select(tokens).where(tokens.c.name == before)
+                for row in connection.execute(there):
+                    stated[SERVES_ON] = _digest(row)
             while not connection.execute(text(PUT_FIRST), values).rowcount:
                 if connection.execute(in_place).rowcount:  # else it was dropped meanwhile
                     moved = 1
                     break
             about = replace(entry, action=ROTATED) if moved else entry
-            return insert_audit(connection, _about(token, about))
+            detail = {**about.detail, **stated}
+            return insert_audit(connection, _about(token, replace(about, detail=detail)))
 
     def replace(
         self, old: StoredToken | None, new: StoredToken, entry: AuditEntry
@@ -118,14 +125,32 @@ def short_digest(digest: bytes) -> str:
     return sha256(digest).hexdigest()[:16]
 
 
-def issued_tokens(connection: Connection) -> dict[str, tuple[str, str]]:
-    """Name -> scope and short digest of the token that the audit log says was issued last.
+class Issued(NamedTuple):
+    """A token that the audit log says was issued; None where an earlier Privet's entry had none."""
+
+    scope: str
+    token: str | None
+    """Its short digest."""
+    row: str | None
+    """The digest of its row."""
+
+    def is_as(self, row: Row[tuple[object, ...]]) -> bool:
+        """True if the row is as its entry says."""
+        return (
+            row.scope == self.scope
+            and self.token in {None, short_digest(bytes(row.digest))}
+            and self.row in {None, _digest(row)}
+        )
+
+
+def issued_tokens(connection: Connection) -> dict[str, Issued]:
+    """Name -> the token that the audit log says was issued last under it, and is there.
 
     One that serves on beside it has its own name.
     """
     about_tokens = audit.c.action.in_((ISSUED, ROTATED, ISSUED_AT_START, REVOKED))
     rows = select(audit.c.subject, audit.c.action, audit.c.detail).where(about_tokens)
-    issued: dict[str, tuple[str, str]] = {}
+    issued: dict[str, Issued] = {}
     for row in connection.execute(rows.order_by(audit.c.no)):
         before = f"{row.subject}{BEFORE}"
         detail = json.loads(row.detail)
@@ -133,12 +158,18 @@ def issued_tokens(connection: Connection) -> dict[str, tuple[str, str]]:
         if row.action != ISSUED_AT_START:
             issued.pop(before, None)
         if earlier is not None and OVERLAP in detail:
-            issued[before] = earlier
+            issued[before] = earlier._replace(row=detail.get(SERVES_ON))
         if row.action != REVOKED:
-            issued[row.subject] = (str(detail.get("scope")), str(detail.get("token")))
+            scope, token = str(detail.get("scope")), detail.get("token")
+            issued[row.subject] = Issued(scope, token, detail.get(ROW))
     return issued
 
 
 def _about(token: StoredToken, entry: AuditEntry) -> AuditEntry:
-    said = {"scope": token.scope, "token": short_digest(token.digest)}
+    said = {"scope": token.scope, "token": short_digest(token.digest), ROW: _digest(token)}
     return replace(entry, subject=token.name, detail={**entry.detail, **said})
+
+
+def _digest(row: StoredToken | Row[tuple[object, ...]]) -> str:
+    """The digest of all that is kept of a token but its last use."""
+    return row_digest(row.name, row.scope, bytes(row.digest), row.created, row.expires)

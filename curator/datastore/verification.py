@@ -1,4 +1,4 @@
-"""True if what is kept of each task fits together: counts and checksums, recomputed."""
+"""The tables as they fit together, and the audit log's chain: counts and checksums, recomputed."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,20 @@ from hashlib import sha256
 
 from sqlalchemy import Connection, Engine, func, select
 
+from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.task import Task
 
+from .account import account_faults
 from .audit import AuditChain, check_chain
+from .consistency import (
+    bucket_faults,
+    invitation_faults,
+    quota_faults,
+    run_faults,
+    stray_faults,
+    value_faults,
+    way_faults,
+)
 from .database import snapshot
 from .migrate import check_schema
 from .report_ids import ids_of_task
@@ -23,8 +34,8 @@ from .reports import (
 )
 from .schema import buckets, public_data, sums, tasks, tokens
 from .structure import check_structure
-from .tasks import PUBLIC_MODEL, REGISTER, TaskRow, head_of, task_of
-from .tokens import issued_tokens, short_digest
+from .tasks import PUBLIC_MODEL, QUOTA, REGISTER, TaskRow, head_of, task_of
+from .tokens import issued_tokens
 
 
 @dataclass(frozen=True)
@@ -41,28 +52,52 @@ class Finding:
 def verify(source: Engine) -> list[Finding]:
     """Recompute counts and checksums of every task from its report ids and sums."""
     with snapshot(source) as connection:
-        check_schema(connection)
-        check_structure(connection)
+        _check(connection)
         return findings(connection)
+
+
+def verify_all(source: Engine, noted: str = "") -> tuple[list[Finding], AuditChain]:
+    """The same, and the audit log with all that its entries state of the tables; one moment of
+    both."""
+    with snapshot(source) as connection:
+        _check(connection)
+        found, chain = findings(connection), check_audit(connection, noted)
+        more = () if chain.faults else account_faults(connection)
+        return found, replace(chain, faults=(*chain.faults, *more, *stray_faults(connection)))
 
 
 def verify_audit(source: Engine, noted: str = "") -> AuditChain:
     """Recompute the audit log's chain, and compare the tokens with it; see ``check_audit``."""
     with snapshot(source) as connection:
-        check_schema(connection)
-        check_structure(connection)
+        _check(connection)
         return check_audit(connection, noted)
+
+
+def _check(connection: Connection) -> None:
+    """Raise ``StorageFailed`` unless the tables, and types of their values, are Privet's."""
+    check_schema(connection)
+    check_structure(connection)
+    for fault in value_faults(connection):
+        raise StorageFailed(f"{fault}: use a backup.")
 
 
 def check_audit(connection: Connection, noted: str = "") -> AuditChain:
     """The state of the audit log, see ``check_chain``; each token must be as its entry says."""
-    chain, issued = check_chain(connection, noted), issued_tokens(connection)
+    chain = check_chain(connection, noted)
+    if chain.faults:  # what its entries say is not believed
+        return chain
+    issued = issued_tokens(connection)
+    kept = {row.name: row for row in connection.execute(select(tokens).order_by(tokens.c.name))}
     faults = [
-        f"the token {row.name!r} is not the one that the audit log says was issued"
-        for row in connection.execute(select(tokens).order_by(tokens.c.name))
-        if issued.get(row.name) != (row.scope, short_digest(bytes(row.digest)))
+        f"the token {name!r} is not the one that the audit log says was issued"
+        for name, row in kept.items()
+        if name not in issued or not issued[name].is_as(row)
     ]
-    return replace(chain, faults=(*chain.faults, *faults))
+    faults += [
+        f"the token {name!r} is gone, and the audit log does not say so"
+        for name in sorted(issued.keys() - kept.keys())
+    ]
+    return replace(chain, faults=tuple(faults))
 
 
 def findings(connection: Connection) -> list[Finding]:
@@ -71,25 +106,51 @@ def findings(connection: Connection) -> list[Finding]:
 
 
 def _finding(connection: Connection, row: TaskRow) -> Finding:
-    task = task_of(row)
     reports, stated = _stated(connection, row.no)
-    faults: list[str] = []
+    name, faults = "", list[str]()
+    try:
+        name = head_of(row).name
+        for fault in _faults(connection, row, reports, stated):
+            faults.append(fault)
+    except (PrivetError, ValueError, TypeError, LookupError, AttributeError) as error:
+        what = error.detail if isinstance(error, PrivetError) else str(error)
+        faults.append(f"what is kept of it cannot be read: {what}")
+    return Finding(row.id, name, reports, tuple(faults))
+
+
+def _faults(connection: Connection, row: TaskRow, reports: int, stated: int) -> Iterator[str]:
+    if sha256(bytes(row.canonical)).hexdigest() != row.id:
+        yield "its document is not the one that its id names"
+    task = task_of(row)
     if task is not None:
-        faults += _public_faults(connection, row.no, task)
-        faults += _sum_faults(connection, row.no, task, reports)
+        yield from _column_faults(row, task)
+        yield from _public_faults(connection, row.no, task)
+        yield from _sum_faults(connection, row.no, task, reports)
+        yield from bucket_faults(connection, row.no, task)
+        yield from way_faults(connection, row, task)
+    yield from quota_faults(row, reports)
+    yield from invitation_faults(connection, row, reports)
     if not row.ids_gone:
+        yield from run_faults(connection, row.no)
         count = recomputed = 0
         for ids in ids_of_task(connection, row.no):
             count += len(ids)
             recomputed = (recomputed + checksum(ids)) % CHECKSUM_MODULUS
         if count != reports:
-            faults.append(f"{reports} reports were counted and {count} ids are kept")
+            yield f"{reports} reports were counted and {count} ids are kept"
         if recomputed != stated:
-            faults.append(
+            yield (
                 f"the checksum is {checksum_text(stated)} and the ids give "
                 f"{checksum_text(recomputed)}"
             )
-    return Finding(row.id, head_of(row).name, reports, tuple(faults))
+
+
+def _column_faults(row: TaskRow, task: Task) -> Iterator[str]:
+    """Faults: columns by which reports are taken, other than the published task has them."""
+    stated = {"opens": task.opens, "closes": task.closes, "invited": task.invited}
+    for name, value in {**stated, QUOTA: json.loads(row.settings).get(QUOTA)}.items():
+        if (kept := getattr(row, name)) != value:
+            yield f"its {name} is {kept}, and it was published with {value}"
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:

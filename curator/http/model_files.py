@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from privet.admin.results import ColumnPredictions, ModelSummary, RecordPredictions
+from privet.admin.results import ColumnPredictions, NewModel, RecordPredictions
 from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
 from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
@@ -36,7 +36,7 @@ async def fit_model(
     request: Request,
     response: Response,
     body: FitRequest | None = None,
-) -> ModelSummary:
+) -> NewModel:
     fitted = await while_waited(request, models.fit(curator, caller, task_id, body))
     response.headers["Location"] = f"{TASKS}/{task_id}/models/{fitted.number}"
     return fitted

@@ -13,6 +13,7 @@ import fastapi_offline
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import Response
 
+from privet.admin.results import Scope
 from privet.http_server.fixed import Fixed
 from privet.protocol.calls import JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
 from privet.protocol.errors import (
@@ -27,7 +28,7 @@ from privet.protocol.errors import (
 )
 
 from .problems import described
-from .requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
+from .requests import PERHAPS, TOKENS
 from .state import state_of
 
 Document = dict[str, Any]
@@ -46,25 +47,21 @@ def _written(app: FastAPI) -> bytes:
             _complete(call, path)
     for name in ("HTTPValidationError", "ValidationError"):
         document["components"]["schemas"].pop(name, None)
-    document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
+    document["components"]["securitySchemes"].pop(PERHAPS.scheme_name, None)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _complete(call: Document, path: str) -> None:
     """Describe all that a call can be refused for, as problem documents, and who may call.
 
-    The framework adds a 422 of its own to every call. An admin's call and one about counts need a
-    token; other calls of readers need one only if ``guard_models`` is set.
+    The framework adds a 422 of its own to every call, and knows no token that is needed only
+    where there is a draft or ``guard_models`` is set.
     """
     if PROBLEM_MEDIA_TYPE not in call["responses"].get("422", {}).get("content", {}):
         call["responses"].pop("422", None)
     schemes = {name for choice in call.get("security", ()) for name in choice}
-    if ADMIN_SCHEME in schemes:
-        call["security"] = [{ADMIN_SCHEME: []}]
-    elif COUNTS_SCHEME in schemes:
-        call["security"] = [{READER_SCHEME: []}]
-    elif READER_SCHEME in schemes:
-        call["security"] = [{READER_SCHEME: []}, {}]
+    if PERHAPS.scheme_name in schemes:
+        call["security"] = [{TOKENS[Scope.READER].scheme_name: []}, {}]
     faults: list[type[PrivetError]] = [TooManyRequests]
     faults += [TooSlow, TooLarge] if "requestBody" in call else []
     faults += [NotAuthorized, InsufficientScope] if schemes else []

@@ -31,18 +31,18 @@ from .state import state_of
 
 BINARY = {"type": "string", "format": "binary"}
 """OpenAPI's schema of a file."""
-ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"
-admin_token = HTTPBearer(
-    auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
-)
-perhaps_token = HTTPBearer(
-    auto_error=False,
-    scheme_name=READER_SCHEME,
-    description="A token of scope reader or admin, where the curator keeps its models for readers.",
-)
-counts_token = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
-Credentials = HTTPAuthorizationCredentials | None
-ReaderToken = Annotated[Credentials, Security(perhaps_token)]
+TOKENS = {
+    scope: HTTPBearer(
+        auto_error=False,
+        scheme_name=f"{scope} token",
+        description=f"A token of scope {scope.or_higher}, as a Bearer token.",
+    )
+    for scope in TokenScope
+}
+"""The token that each scope asks for in the OpenAPI document."""
+PERHAPS = HTTPBearer(auto_error=False, scheme_name="perhaps")
+"""The readers' token, where only drafts or guarded models need one."""
+ReaderToken = Annotated[HTTPAuthorizationCredentials | None, Security(TOKENS[TokenScope.READER])]
 MAX_JSON_BYTES = 64 * 1024
 """Maximum size of a JSON body parsed on the event loop."""
 

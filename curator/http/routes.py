@@ -9,31 +9,22 @@ from fastapi import Request, Response, Security
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import Scope
 
 from ..operations.table import OPERATIONS, Open, Operation
 from .problems import described
 from .requests import (
+    PERHAPS,
+    TOKENS,
     StrictRequest,
-    admin_token,
     caller_of,
     count_as_post,
-    counts_token,
-    perhaps_token,
     while_waited,
 )
 from .state import state_of
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-
-TOKENS: dict[Scope | Open, Any] = {
-    Scope.ADMIN: admin_token,
-    Scope.FITTER: admin_token,
-    Scope.READER: counts_token,
-    Open.TASKS: perhaps_token,
-    Open.MODELS: perhaps_token,
-}
-"""The token that each scope asks for in the OpenAPI document."""
 
 
 BY_HAND: dict[Operation, tuple[Callable[..., Any], dict[str, Any]]] = {}
@@ -53,19 +44,20 @@ def by_hand(operation: Callable[..., Any], **documented: Any) -> Callable[[Endpo
 class OperationRoute(APIRoute):
     """A route of an operation, which asks who calls before it reads a body, as strict JSON."""
 
-    def __init__(self, operation: Operation) -> None:
+    def __init__(self, operation: Operation, call: ApiCall) -> None:
         self.operation = operation
         endpoint, documented = BY_HAND.get(operation) or (endpoint_of(operation), {})
-        token = TOKENS.get(operation.scope)
+        scope = operation.scope
+        token = TOKENS[scope] if isinstance(scope, Scope) else PERHAPS
         super().__init__(
-            operation.path,
+            call.path,
             endpoint,
-            methods=[operation.method],
+            methods=[call.method],
             status_code=None if operation.status == 200 else operation.status,
-            tags=[operation.tag],
-            summary=operation.summary,
+            tags=[call.tag],
+            summary=call.summary,
             description=inspect.getdoc(operation.function),
-            dependencies=[] if token is None else [Security(token)],
+            dependencies=[] if scope is Open.ANYONE else [Security(token)],
             response_model_exclude_none=operation.omits_none,
             **documented
             | {"responses": documented.get("responses", {}) | described(*operation.refuses)},
@@ -75,7 +67,7 @@ class OperationRoute(APIRoute):
         handle, operation = super().get_route_handler(), self.operation
 
         async def strictly(request: Request) -> Response:
-            if operation.method != "GET" or operation.pool:  # before a body, or in no thread
+            if self.methods != {"GET"} or operation.pool:  # before a body, or in no thread
                 asked = caller_of(request), request.path_params.get("task_id")
                 await run_in_threadpool(operation.admit, state_of(request).curator, *asked)
             return await handle(StrictRequest(request.scope, request.receive))
@@ -86,10 +78,10 @@ class OperationRoute(APIRoute):
 def routes_of(*modules: ModuleType) -> list[OperationRoute]:
     """The routes of the operations in ``modules`` that are calls, in their order."""
     return [
-        OperationRoute(operation)
+        OperationRoute(operation, operation.call)
         for module in modules
         for operation in OPERATIONS.values()
-        if operation.path and operation.function.__module__ == module.__name__
+        if operation.call and operation.function.__module__ == module.__name__
     ]
 
 

@@ -33,11 +33,12 @@ _UPLOAD = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
-                    "required": ["public", "settings"],
+                    "required": ["settings"],
                     "properties": {
                         "public": {
                             **BINARY,
-                            "description": "Public records with their labels, CSV or Parquet.",
+                            "description": "Public records with their labels, CSV, Parquet or "
+                            "Excel; without them the task asks for the label alone.",
                         },
                         "public_model": {
                             **BINARY,
@@ -46,8 +47,9 @@ _UPLOAD = {
                         },
                         "register": {
                             **BINARY,
-                            "description": "The people asked, CSV or Parquet: their disclosed "
-                            "columns, or all features if none is disclosed, without labels.",
+                            "description": "The people asked, CSV, Parquet or Excel: their "
+                            "disclosed columns, or all features if none is disclosed, without "
+                            "labels.",
                         },
                         "settings": {
                             "type": "string",
@@ -124,18 +126,20 @@ def read_task(
 
 async def _read_upload(
     request: Request,
-) -> tuple[Publication, bytes, bytes | None, bytes | None]:
+) -> tuple[Publication, bytes | None, bytes | None, bytes | None]:
     """The parts of the form. Only called for an admin, so a stranger's upload is not read."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
+        raise InvalidRequest(
+            "Send multipart/form-data with the part 'settings', and 'public' for a file."
+        )
     try:
         async with request.form(
             max_files=4, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
         ) as form:
-            public, settings = await _part(form, "public"), await _part(form, "settings")
-            onnx, register = [
+            settings = await _part(form, "settings")
+            public, onnx, register = [
                 await _part(form, name) if name in form else None
-                for name in ("public_model", "register")
+                for name in ("public", "public_model", "register")
             ]
     except HTTPException as error:
         if error.status_code in {408, 413}:  # of the layer that reads the body
@@ -147,7 +151,7 @@ async def _read_upload(
 async def _part(form: Any, name: str) -> bytes:
     part = form.get(name)
     if part is None:
-        raise InvalidRequest(f"The form has no part {name!r}: send 'public' and 'settings'.")
+        raise InvalidRequest(f"The form has no part {name!r}: send it.")
     if isinstance(part, UploadFile):
         return await part.read()
     return str(part).encode()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import AuditLogEntry, IssuedToken, Scope, Token
-from privet.protocol.calls import AUDIT, TOKENS
+from privet.protocol.calls import TOKENS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized
 
 from ..access.tokens import ENVIRONMENT
@@ -50,7 +51,7 @@ class TokenRequest(BaseModel):
     )
 
 
-@operation("GET", TOKENS, "List tokens", Scope.ADMIN, tag="tokens")
+@operation(ApiCall.LIST_TOKENS, Scope.ADMIN)
 def list_tokens(curator: Curator, actor: Acting) -> list[Token]:
     """All tokens, wherever they come from, by name, without their values."""
     return [
@@ -64,16 +65,7 @@ def list_tokens(curator: Curator, actor: Acting) -> list[Token]:
     ]
 
 
-@operation(
-    "PUT",
-    f"{TOKENS}/{{name}}",
-    "Issue a token",
-    Scope.ADMIN,
-    audit=ISSUED,
-    refuses=(InvalidRequest,),
-    status=201,
-    tag="tokens",
-)
+@operation(ApiCall.ISSUE_TOKEN, Scope.ADMIN, audit=ISSUED, refuses=(InvalidRequest,), status=201)
 def issue_token(
     curator: Curator, actor: Acting, name: TokenName, body: TokenRequest, last: Last = False
 ) -> IssuedToken:
@@ -85,16 +77,7 @@ def issue_token(
     return IssuedToken(name=name, scope=body.scope, token=token)
 
 
-@operation(
-    "DELETE",
-    f"{TOKENS}/{{name}}",
-    "Revoke a token",
-    Scope.ADMIN,
-    audit=REVOKED,
-    refuses=(InvalidRequest,),
-    status=204,
-    tag="tokens",
-)
+@operation(ApiCall.REVOKE_TOKEN, Scope.ADMIN, audit=REVOKED, refuses=(InvalidRequest,), status=204)
 def revoke_token(curator: Curator, actor: Acting, name: TokenName, last: Last = False) -> None:
     """End a token at once."""
     actor.leaves_entry = False  # as above
@@ -102,7 +85,7 @@ def revoke_token(curator: Curator, actor: Acting, name: TokenName, last: Last = 
         raise InvalidRequest(f"There is no token {name!r}: GET {TOKENS} lists them.")
 
 
-@operation("GET", AUDIT, "Read the audit log", Scope.ADMIN, tag="tokens")
+@operation(ApiCall.READ_AUDIT, Scope.ADMIN)
 def read_audit(
     curator: Curator,
     actor: Acting,

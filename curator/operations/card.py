@@ -7,21 +7,31 @@ from math import sqrt
 import numpy as np
 
 from privet.admin.results import ReportSource
-from privet.learning.core.amounts import amount, figure, percent, thousands
+from privet.learning.core.amounts import (
+    amount,
+    figure,
+    in_digits,
+    percent,
+    share_ends,
+    tells_enough,
+    thousands,
+)
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
+from privet.learning.core.labels import LabelKind, kind_of
 from privet.learning.core.looks import MEANING, Looks
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
+from privet.learning.display.picture import cells_untold, drawn_intervals
 from privet.learning.figures.compare import insight, question_about
 from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
+from privet.learning.figures.node_shares import untold_cells
 from privet.learning.figures.scores import known_scores
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
+from privet.protocol.results import Comparison
 from privet.protocol.task import Task
-
-WIDEST = 0.5
-"""Widest interval with which a card states an accuracy."""
 
 
 def write_card(
@@ -47,7 +57,7 @@ def write_card(
         "## What each holder reports\n\n" + _questions(task),
         _said(task, model, public, questions),
         "## Reliability\n\n" + _trust(model, questions),
-        "## Sources of the reports\n\n" + _sources(sources, worst_of_one) if sources else "",
+        _sources(kind_of(task.label), sources, worst_of_one) if sources else "",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -55,9 +65,8 @@ def write_card(
 def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Mean over the holders of their cell's value less their number, and its standard error.
 
-    Unbiased for given cell values, only from the reports; a number beyond the radius of a published
-    centre counts as it was reported. None for classes, and without reports to a question about the
-    model's own partition.
+    Unbiased for given cell values, only from the reports. None for classes, for numbers around
+    centres, and without reports to a question about the model's own partition.
     """
     label = model.label
     question = question_about(model, questions)
@@ -113,9 +122,10 @@ def _questions(task: Task) -> str:
     if task.disclosed:
         least = thousands(min(task.group_sizes))
         spent = (
-            f"Every report discloses in which of {len(task.group_sizes)} groups its holder is, "
+            f"Every report discloses in which of {len(task.group_sizes)} disclosed groups its "
+            "holder is, "
             f"by {', '.join(map(markdown, task.disclosed))}; at least {least} "
-            "holders were expected in each. Among the holders of one group it is "
+            "holders were expected in each. Among the holders of one disclosed group it is "
             f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "
             "curator, no report reveals more about the rest of its holder's record."
         )
@@ -123,72 +133,104 @@ def _questions(task: Task) -> str:
     centred = any(question.centring is not None for question in task.questions)
     reported = (
         "\n\nWhere `asks` says ±, holders reported the label relative to the public model's mean "
-        "in their cell. A cell whose mean is further away than that is reported at that distance."
+        "in their cell. Each person's number further away than that counts as one at that distance."
     )
     return f"{spent}\n\n{_table(header, rows)}{reported if centred else ''}"
 
 
 def _said(task: Task, model: Model, public: PublicData, questions: Sequence[QuestionCounts]) -> str:
-    if question_about(model, questions) is None:
-        return ""
-    comparison = insight(task.label, public, questions, model)
-    if comparison.impossible is not None:
-        return f"## Holders compared with public records\n\n{comparison.sentence}"
-    text = percent if isinstance(task.label, Classes) else amount
-    rows = [
-        [row.name, text(row.reported), f"{text(row.low)} to {text(row.high)}", text(row.public)]
-        for row in comparison.overall
-    ]
-    table = _table(("", "holders", "95 % interval", "public records"), rows)
-    sentence, looks = markdown(comparison.sentence), MEANING[comparison.looks]
     title = "## Holders compared with public records"
+    try:
+        comparison = insight(task.label, public, questions, model)
+    except InvalidRequest as refusal:
+        return "" if model.states_cells else f"{title}\n\n{markdown(refusal.detail)}"
+    if comparison.impossible is not None:
+        return f"{title}\n\n{comparison.sentence}"
+    rows = [_compared(kind_of(task.label), row) for row in comparison.overall]
+    table = _table(("", "holders", "95 % interval", "public records"), rows)
+    said = f"{comparison.sentence} {comparison.of_register}".rstrip()
+    sentence, looks = markdown(said), MEANING[comparison.looks]
     asked = question_about(model, questions)
     if asked is not None:
-        of_strata = markdown(strata_in_words(asked, task, public.register))
+        of_strata = markdown(strata_in_words(asked, questions, task, public.register))
         sentence = f"{sentence} {of_strata}".rstrip()
     after = f"After {thousands(comparison.reports)} reports; these intervals {looks}."
+    after = f"{after} {markdown(comparison.if_false)}"
     return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
-    width = model.high - model.low
-    lines = [
-        f"- Half of the cells' 95 % intervals are at most {amount(np.median(width))} wide, and all "
-        f"at most {amount(width.max())}.",
-        f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
-        "public data.",
-    ]
     false = impossible(questions)
     if false is not None:
         return f"- {false.sentence}"
+    lines = [
+        _widths(model, questions),
+        f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
+        "public data.",
+    ]
     bias, scores = offset(model, questions), known_scores(model, questions)
     if scores:
         lines.insert(0, _scores(scores, questions[-1].looks, _later(model, questions)))
     if bias is not None:
-        lines.insert(0, _offset(*bias))
+        lines.insert(0, _offset(kind_of(model.label), *bias))
     return "\n".join(lines)
 
 
-def _sources(sources: Sequence[ReportSource], worst_of_one: float | None) -> str:
+def _widths(model: Model, questions: Sequence[QuestionCounts]) -> str:
+    """The widths of the cells' intervals, where pages state one."""
+    if not model.states_cells:
+        return "- Of cells nothing is stated: their values are predictions."
+    asked, (low, high) = question_about(model, questions), drawn_intervals(model)
+    width = high - low
+    known = width[~cells_untold(model, None if asked is None else untold_cells(model.label, asked))]
+    if not len(known):
+        return "- Too few answers to say anything of any cell."
+    moved = kind_of(model.label).moved
+    half = moved(float(np.median(known)))
+    if len(known) == len(width):
+        most = moved(float(known.max()))
+        return (
+            f"- Half of the cells' 95 % intervals are at most {half} wide, and all at most {most}."
+        )
+    return (
+        f"- {len(width) - len(known)} of {len(width)} cells have too few answers to say anything; "
+        f"half of the other cells' 95 % intervals are at most {half} wide."
+    )
+
+
+def _sources(kind: LabelKind, sources: Sequence[ReportSource], worst_of_one: float | None) -> str:
     total = sum(source.reports for source in sources)
     rows = [
         [
             "direct, from anybody" if source.relay is None else f"in batches of {source.relay}",
             thousands(source.reports),
             percent(source.reports / total),
-            "not tried" if source.worst_found is None else amount(source.worst_found),
+            _worst(kind, source, total),
         ]
         for source in sources
     ]
     header = ("way", "reports", "share", "worst found")
     one = ""
     if worst_of_one is not None:
-        one = f" For one false report it is {amount(worst_of_one)}."
+        one = f" For one false report it is {kind.moved(worst_of_one)}."
     return (
-        f"{_table(header, rows)}\n\nThe worst found is how far that number of false reports moved "
+        f"## Sources of the reports\n\n{_table(header, rows)}\n\n"
+        "The worst found is how far that number of false reports moved "
         f"a value of the model when some ways to choose them were tried.{one} Others may move it "
         "further."
     )
+
+
+def _compared(kind: LabelKind, row: Comparison) -> list[str]:
+    value, ends = kind.stated(row.reported, row.low, row.high).rstrip(")").split(" (")
+    public = "–" if row.public is None else kind.beside(row.public, row.low, row.high)
+    return [row.name, value, ends, public]
+
+
+def _worst(kind: LabelKind, source: ReportSource, reports: int) -> str:
+    if source.worst_found is None:
+        return "not tried"
+    return "anything" if source.reports == reports else kind.moved(source.worst_found)
 
 
 def _later(model: Model, questions: Sequence[QuestionCounts]) -> str:
@@ -201,10 +243,10 @@ def _later(model: Model, questions: Sequence[QuestionCounts]) -> str:
 
 def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
     right, brier, loss = scores.values()
-    if right.high - right.low > WIDEST:
+    if not tells_enough(right.low, right.high):
         return (
             "- Too few reports to estimate how many people have the class that is the likeliest in "
-            f"their cell: {figure(right.value, right.low, right.high, is_share=True)}."
+            f"their cell: anything from {share_ends(right.low, right.high)}."
         )
     stated = figure(right.value, right.low, right.high, is_share=True)
 
@@ -221,11 +263,13 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
     )
 
 
-def _offset(mean: float, error: float) -> str:
+def _offset(kind: LabelKind, mean: float, error: float) -> str:
+    value, unsure = map(kind.with_unit, in_digits(error, abs(mean), error))
     return (
-        f"- On average over the holders a cell's value is {amount(abs(mean))} "
-        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {amount(error)}). "
-        "Reports say nothing of squared errors; `privet plan` estimates these from public records."
+        f"- On average over the holders a cell's value is {value} "
+        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {unsure}). "
+        "Reports tell squared errors only as differences between models; `privet plan` estimates "
+        "them from public records."
     )
 
 

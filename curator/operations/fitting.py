@@ -56,7 +56,7 @@ def change_of(
     value = after.of_cells(second.values)
     outside = (value < before.of_cells(first.low)) | (value > before.of_cells(first.high))
     labels = before.labels(first.label) == after.labels(first.label)
-    scores = None if questions is None else score_differences(first, second, questions, public)
+    scores = None if questions is None else score_differences(first, second, questions)
     return ModelChange(
         records=len(X),
         same_label=float(labels.mean()) if isinstance(first.label, Classes) else None,

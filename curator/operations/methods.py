@@ -2,20 +2,20 @@
 
 from typing import Any
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import CuratorKey, EstimatorHelp, Methods
 from privet.learning.core.public_data import MAX_MODEL_BYTES
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
 from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.protocol import limits
-from privet.protocol.calls import KEY, METHODS
 from privet.protocol.mechanisms import MECHANISMS
 
 from .curator import Curator
 from .table import Acting, Open, operation
 
 
-@operation("GET", METHODS, "List methods and limits", Open.ANYONE, tag="methods")
+@operation(ApiCall.READ_METHODS, Open.ANYONE)
 def read_methods(curator: Curator, actor: Acting) -> Methods:
     """Names for the settings of a task, for a fit and for an export, and the published limits."""
     return Methods(
@@ -45,7 +45,7 @@ def _limits() -> dict[str, int]:
     }
 
 
-@operation("GET", KEY, "Read the curator's key", Open.ANYONE, tag="methods")
+@operation(ApiCall.READ_KEY, Open.ANYONE)
 def read_key(curator: Curator, actor: Acting) -> CuratorKey:
     """The key that holders pin. Hand it to them in another way: a forged curator has its own."""
     return CuratorKey(key=None if curator.signer is None else curator.signer.key.hex())

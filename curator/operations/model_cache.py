@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from privet.admin.results import SERVING, ModelSummary
 from privet.learning.core.model import FittedModel, Model
-from privet.protocol.errors import ModelNotFound
+from privet.protocol.errors import InvalidRequest, ModelNotFound
+from privet.protocol.task import Task
 
 from ..datastore.models import ModelInfo
 from ..datastore.store import Store
@@ -59,11 +60,13 @@ def report_sources(
     ]
 
 
-def model_summary(task_id: str, info: ModelInfo) -> ModelSummary:
-    """A stored model as it is read."""
-    aliases = list(info.aliases)
-    known = {"task": task_id, "number": info.number, "created": info.created, "aliases": aliases}
-    return ModelSummary.model_validate({**info.summary, **known})
+def check_features(task: Task) -> None:
+    """Raise ``InvalidRequest`` for a task without features, of which there is no model."""
+    if not task.features:
+        raise InvalidRequest(
+            "The task asks one thing and nothing about who answers, so there is no model of "
+            "individuals: its figures are of everybody who answered."
+        )
 
 
 def chosen(models: Sequence[Listed], number: int | None = None) -> Listed:

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.admin.results import ModelChange, ModelInsight, ModelSummary, Scope
+from privet.admin.calls import ApiCall
+from privet.admin.results import ModelChange, ModelInsight, ModelSummary, NewModel, Scope
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import describe_path
 from privet.learning.export.formats import EXPORTS
-from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
-from privet.protocol.calls import METHODS, TASK
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, kept_parameters
+from privet.protocol.calls import METHODS
 from privet.protocol.errors import (
     InvalidRequest,
     ModelNotFound,
@@ -27,15 +28,18 @@ from privet.protocol.errors import (
 )
 from privet.protocol.task import Task
 
+from ..datastore.account import document_digest
+from ..datastore.models import first_alike
 from ..datastore.status import Collected
 from ..metrics import Metrics
 from .card import write_card
 from .curator import Curator
 from .fitting import change_of, fit_model
-from .model_cache import chosen, model_summary
+from .model_cache import check_features, chosen
 from .parameters import ModelNumber, TaskId
 from .snapshot import Snapshot
-from .table import NO_CALL, Acting, Open, job, operation
+from .strangers import model_for_strangers, model_summary
+from .table import Acting, Open, job, operation
 
 ALIAS = "[a-z][a-z0-9-]{0,63}"
 SHORT = 2**20
@@ -91,36 +95,51 @@ def _count_fit(metrics: Metrics, seconds: float, fitted: Any, error: BaseExcepti
 
 
 @job(
-    "POST",
-    f"{TASK}/models",
-    "Fit a model",
+    ApiCall.FIT,
     Scope.FITTER,
     pool="workers",
     audit="model fitted",
     refuses=(NotEnoughReports, InvalidRequest, Overloaded),
     status=201,
-    tag="models",
     measure=_count_fit,
 )
 def fit(
     curator: Curator, actor: Acting, task_id: TaskId, body: FitRequest | None = None
-) -> ModelSummary:
+) -> NewModel:
     """Fit a model from the reports so far and keep it under the next number.
 
     It costs no privacy, so it may be done often and while reports come in. The first model serves,
-    and goes on serving until another is promoted. A token of scope fitter is enough, unless it is
-    to be promoted.
+    and goes on serving until another is promoted. To promote it at once takes an admin.
     """
     asked = body or FitRequest()
     actor.need(Scope.ADMIN if asked.promote else Scope.FITTER)
     document, summary = _fitted(curator, actor, task_id, asked)
     now = curator.clock()
     kept = curator.store.models.add(task_id, document, summary, now, promote=asked.promote)
-    actor.note(number=kept.number, estimator=summary["estimator"], aliases=list(kept.aliases))
-    return model_summary(task_id, kept)
+    digests = {"document": document_digest(document), "row": kept.digest}
+    actor.note(
+        number=kept.number,
+        estimator=summary["estimator"],
+        **digests,
+        aliases=list(kept.aliases),
+    )
+    known = model_summary(curator, task_id, kept, reads=True).model_dump()
+    return NewModel(**known, same_as=kept.same_as)
 
 
-@job(*NO_CALL, Scope.ADMIN, pool="workers")
+@operation(None, Scope.FITTER)
+def same_model(curator: Curator, actor: Acting, task_id: str, asked: FitRequest) -> int | None:
+    """The number of the first model of the same answers and settings, if there is one."""
+    name = asked.estimator or DEFAULT_ESTIMATOR
+    if name not in ESTIMATORS:  # which a fit says
+        return None
+    kept = curator.store.standing.snapshot(task_id, models=True).task
+    parameters, reports = kept_parameters(name, asked.parameters), kept.status.reports
+    of = {"estimator": name, "parameters": parameters, "reports": reports}
+    return first_alike(((each.number, each.summary) for each in kept.models), of)
+
+
+@job(None, Scope.ADMIN, pool="workers")
 def try_settings(
     curator: Curator,
     actor: Acting,
@@ -150,6 +169,7 @@ def _fitted(
     """A new model's document and summary."""
     name = DEFAULT_ESTIMATOR if asked.estimator is None else asked.estimator
     collected = curator.store.standing.collected(task_id)
+    check_features(collected.stored.task)
     if collected.stored.head.waves:
         raise InvalidRequest(
             "A panel has models of its waves: fit each of them (privet panel fit)."
@@ -176,42 +196,32 @@ def _earlier_waves(curator: Curator, task: Task) -> list[Collected]:
     return found
 
 
-@operation("GET", f"{TASK}/models", "List models", Open.MODELS, tag="models")
+@operation(ApiCall.LIST_MODELS, Open.MODELS)
 def list_models(curator: Curator, actor: Acting, task_id: TaskId) -> list[ModelSummary]:
     """All models of a task, oldest first."""
     task_id = curator.store.tasks.read(task_id).task.id  # none of an earlier version
-    return [model_summary(task_id, info) for info in curator.store.models.listed(task_id)]
+    listed = curator.store.models.listed(task_id)
+    return [model_summary(curator, task_id, info, reads=actor.reads) for info in listed]
 
 
-@operation(
-    "GET",
-    f"{TASK}/models/{{number}}",
-    "Read a model",
-    Open.MODELS,
-    refuses=(InvalidRequest,),
-    tag="models",
-)
+@operation(ApiCall.READ_MODEL, Open.MODELS, refuses=(InvalidRequest,))
 def read_model(
     curator: Curator, actor: Acting, task_id: TaskId, number: ModelNumber
 ) -> ModelSummary:
     """The parameters and sources of a model."""
-    return chosen(list_models(curator, actor, task_id), number)
+    models = list_models(curator, actor, task_id)
+    if not models:
+        check_features(curator.store.tasks.read(task_id).task)
+    return chosen(models, number)
 
 
-@operation(
-    "GET",
-    f"{TASK}/models/{{number}}/card",
-    "Read a model's card",
-    Scope.READER,
-    refuses=(InvalidRequest,),
-    tag="models",
-)
+@operation(ApiCall.READ_CARD, Scope.READER, refuses=(InvalidRequest,))
 def read_card(
     curator: Curator, actor: Acting, task_id: TaskId, number: ModelNumber | None = None
 ) -> str:
     """The model's card: what it is, what it was made from, and how far to trust it.
 
-    It speaks of the reports so far, so it takes a token of scope reader or admin.
+    It speaks of the reports so far, so strangers do not see it.
     """
     snapshot = Snapshot.of(curator, actor, task_id)
     info, fitted = snapshot.info(number), snapshot.model(number)
@@ -221,13 +231,10 @@ def read_card(
 
 
 @operation(
-    "PUT",
-    f"{TASK}/aliases/{{alias}}",
-    "Promote a model",
+    ApiCall.PROMOTE_MODEL,
     Scope.ADMIN,
     audit="model promoted",
     refuses=(TaskNotFound, ModelNotFound, InvalidRequest),
-    tag="models",
 )
 def promote_model(
     curator: Curator, actor: Acting, task_id: TaskId, alias: AliasName, body: PromoteRequest
@@ -235,17 +242,15 @@ def promote_model(
     """Let an alias stand for a model; `serving` is the one that predicts where none is named."""
     curator.store.models.name(task_id, alias, body.number)
     actor.note(number=body.number, alias=alias)
-    return model_summary(task_id, chosen(curator.store.models.listed(task_id), body.number))
+    promoted = chosen(curator.store.models.listed(task_id), body.number)
+    return model_summary(curator, task_id, promoted, reads=actor.reads)
 
 
 @job(
-    "GET",
-    f"{TASK}/models/{{number}}/compare/{{other}}",
-    "Compare two models",
+    ApiCall.COMPARE_MODELS,
     Open.MODELS,
     pool="exporters",
     refuses=(InvalidRequest, Overloaded),
-    tag="models",
     rated=True,
 )
 def compare_models(
@@ -259,37 +264,39 @@ def compare_models(
     return change_of(first, second, snapshot.public, questions)
 
 
-@operation(
-    "GET",
-    f"{TASK}/models/{{number}}/insight",
-    "Compare the holders with the public data",
-    Scope.READER,
-    refuses=(InvalidRequest,),
-    tag="models",
-)
+@operation(ApiCall.READ_INSIGHT, Scope.READER, refuses=(InvalidRequest,))
 def read_insight(
     curator: Curator, actor: Acting, task_id: TaskId, number: ModelNumber
 ) -> ModelInsight:
     """Differences of holders and public data, what would have shown, and what reports changed.
 
-    From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
+    From the reports so far, so not for strangers. It costs no privacy.
     """
-    snapshot = Snapshot.of(curator, actor, task_id)
-    known, tree = asdict(snapshot.insight(number)), snapshot.model(number).model.partition
-    for cell in known["differences"]:
-        cell["path"] = describe_path(tree, snapshot.task.columns, cell["cell"])
-    return ModelInsight.model_validate({**known, "task": task_id, "model": number})
+    return _insight_of(Snapshot.of(curator, actor, task_id), number)
+
+
+@operation(ApiCall.READ_FIGURES, Scope.READER, refuses=(InvalidRequest, ModelNotFound))
+def read_figures(curator: Curator, actor: Acting, task_id: TaskId) -> ModelInsight:
+    """The same of the model that serves; of a task without features, which has no model, its
+    figures alone.
+
+    From the reports so far, so not for strangers. It costs no privacy.
+    """
+    return _insight_of(Snapshot.of(curator, actor, task_id), None)
+
+
+def _insight_of(snapshot: Snapshot, number: int | None) -> ModelInsight:
+    known = asdict(snapshot.insight(number))
+    if snapshot.has_features:
+        number = snapshot.info(number).number
+        tree = snapshot.model(number).model.partition
+        for cell in known["differences"]:
+            cell["path"] = describe_path(tree, snapshot.task.columns, cell["cell"])
+    return ModelInsight.model_validate({**known, "task": snapshot.id, "model": number})
 
 
 @job(
-    "GET",
-    f"{TASK}/models/{{number}}/export",
-    "Export a model",
-    Open.MODELS,
-    pool="exporters",
-    refuses=(InvalidRequest, Overloaded),
-    tag="models",
-    rated=True,
+    ApiCall.EXPORT, Open.MODELS, pool="exporters", refuses=(InvalidRequest, Overloaded), rated=True
 )
 def export(
     curator: Curator,
@@ -298,19 +305,26 @@ def export(
     number: ModelNumber,
     format_: Format = "json",
 ) -> bytes:
-    """The model as a file that other programs can predict with."""
+    """The model as a file that other programs can predict with; for strangers as they see it."""
     if format_ not in EXPORTS:
         raise InvalidRequest(f"Unknown format {format_!r}: use one of {', '.join(EXPORTS)}.")
     task = curator.store.tasks.read(task_id).task
+    check_features(task)
     info = chosen(curator.store.models.listed(task_id), number)
     document = curator.store.models.document(task_id, info.number)
-    given = (task, info.number, info.created, document, format_)
+    key = None if actor.reads else curator.steps_key
+    given = (task, info.number, info.created, document, format_, key)
     if not EXPORTS[format_].takes_long and len(document) <= SHORT:
         return write_export(*given)
     return actor.run(write_export, *given)
 
 
-def write_export(task: Task, number: int, created: float, document: bytes, form: str) -> bytes:
-    """A model as a file of a form in ``EXPORTS``; in a worker process where it takes long."""
-    model = Model.from_document(json.loads(document))
-    return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))
+def write_export(
+    task: Task, number: int, created: float, document: bytes, form: str, key: str | None
+) -> bytes:
+    """A model as a file of a form in ``EXPORTS``; in a worker process where it takes long.
+
+    With ``key``, that of the steps in which they see numbers, as strangers see it.
+    """
+    fitted = FittedModel(task.id, number, created, Model.from_document(json.loads(document)))
+    return EXPORTS[form].write(task, fitted if key is None else model_for_strangers(key, fitted))

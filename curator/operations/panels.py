@@ -2,29 +2,26 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Self
+from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import EXAMPLE_ID, Result, Scope
 from privet.learning.core.trees import describe_path
 from privet.learning.figures.compare import over_time
-from privet.learning.figures.results import Line, OverTime, WaveFigure
+from privet.learning.figures.results import Line, WaveChange, WaveFigure
 from privet.learning.methods import DEFAULT_ESTIMATOR
-from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Range
 from privet.protocol.lifecycle import Phase, TaskState
-from privet.protocol.task import Task
 
 from ..datastore.models import ModelInfo
-from ..datastore.tasks import StoredTask
 from .curator import COUNTS, Curator
+from .model_cache import check_features
 from .parameters import TaskId
 from .snapshot import Snapshot
-from .table import NO_CALL, Acting, operation
+from .table import Acting, operation
 
 
 class WaveStatus(Result):
@@ -106,91 +103,22 @@ class PanelOverTime(Result):
         ]
     )
 
-    @classmethod
-    def of(cls, standing: "PanelStanding", now: float) -> Self:
-        found, waves = standing.over_time, []
-        for number, wave in enumerate(standing.waves, 1):
-            stored, (opens, closes) = wave.stored, (wave.task.opens or 0, wave.task.closes or 0)
-            phase = Phase.DELETED if stored is None else stored.phase(now)
-            waves.append(
-                WaveStatus(
-                    wave=number,
-                    id=wave.task.id,
-                    opens=datetime.fromtimestamp(opens, UTC),
-                    closes=datetime.fromtimestamp(closes, UTC),
-                    state=TaskState.DELETED if stored is None else stored.state,
-                    phase=phase,
-                    collecting=phase is Phase.OPEN,
-                    reports=wave.reports,
-                    held=wave.held,
-                    lost=wave.lost,
-                    models=wave.models,
-                    to_fit=wave.to_fit,
-                    honest=wave.honest,
-                )
-            )
-        changes = [
-            ChangeBetweenWaves(
-                since=each.since,
-                wave=each.wave,
-                name=each.name,
-                cell=each.cell,
-                path=[] if each.cell is None else standing.paths[each.cell],
-                before=each.before,
-                after=each.after,
-                low=each.low,
-                high=each.high,
-                p_value=each.p_value,
-                sentence=each.sentence,
-            )
-            for each in found.changes
-        ]
-        cells = [
-            CellLine(
-                cell=each.cell, path=standing.paths[each.cell], name=each.name, figures=each.figures
-            )
-            for each in found.in_cells
-            if each.cell is not None
-        ]
-        return cls(
-            waves=waves,
-            lines=list(found.lines),
-            cells=cells,
-            changes=changes,
-            comparisons=found.comparisons,
-            sentence=found.sentence,
-        )
+
+DELETED: dict[str, Any] = {
+    "state": TaskState.DELETED,
+    "phase": Phase.DELETED,
+    "collecting": False,
+    "reports": 0,
+    "held": 0,
+    "lost": 0,
+    "models": 0,
+    "to_fit": False,
+    "honest": True,
+}
+"""The facts of a wave that is there no more."""
 
 
-@dataclass(frozen=True)
-class WaveStanding:
-    """One wave: its task, and how its collection stands; None where it was deleted."""
-
-    task: Task
-    stored: StoredTask | None
-    reports: int
-    models: int
-    to_fit: bool
-    """True if it has reports, and no model by the default method of all of them, or a wave before
-    it none that is older."""
-    held: int
-    """Reports at relays, which lost ``lost`` others."""
-    lost: int
-    honest: bool
-    """False if its reports cannot all be honest, so that they are not compared."""
-
-
-@dataclass(frozen=True)
-class PanelStanding:
-    """A panel's waves, and its figures over time."""
-
-    waves: tuple[WaveStanding, ...]
-    over_time: OverTime
-    paths: dict[int, list[str]]
-    """The splits that lead to each cell that changed."""
-
-
-def panel_of(snapshot: Snapshot) -> PanelStanding:
+def panel_of(snapshot: Snapshot) -> PanelOverTime:
     """The panel of this task, or of which it is a wave, wave by wave; for readers.
 
     Raises ``InvalidRequest`` for a task without waves.
@@ -199,36 +127,45 @@ def panel_of(snapshot: Snapshot) -> PanelStanding:
     snapshot.actor.need(Scope.READER, COUNTS)
     if task.panel is None:
         raise InvalidRequest("The task has no waves: it is asked once.")
-    standings, counts, before = [], {}, -math.inf
+    waves, counts, before = [], {}, -math.inf
     for number, wave in enumerate(task.waves, 1):
-        there = snapshot.of_wave(wave.id)
-        if there is None:
-            standings.append(WaveStanding(wave, None, 0, 0, False, 0, 0, honest=True))
-            continue
-        kept = there.kept.task
-        at_relays = [each.holdings for each in kept.status.holdings]
-        if kept.status.reports:
-            before = _fitted(kept.models, kept.status.reports, before)
-        standing = WaveStanding(
-            wave,
-            there.stored,
-            kept.status.reports,
-            len(kept.models),
-            bool(kept.status.reports) and before == math.inf,
-            held=sum(each.reports for each in at_relays),
-            lost=sum(each.lost_reports for each in at_relays),
-            honest=there.impossible is None,
-        )
-        if standing.honest:
-            counts[number] = there.counts
-        standings.append(standing)
-    # numbers may be clipped
-    public = snapshot.public if isinstance(task.label, Range) else None
-    found = over_time(task.label, counts, len(task.waves), public)
-    cells = {change.cell for change in found.changes} - {None}
-    tree = task.tree_of(0)
-    paths = {cell: describe_path(tree, task.columns, cell) for cell in cells if cell is not None}
-    return PanelStanding(tuple(standings), found, paths)
+        known, there = DELETED, snapshot.of_wave(wave.id)
+        if there is not None:
+            of_task, reports = there.kept.task, there.kept.task.status.reports
+            at_relays = [each.holdings for each in of_task.status.holdings]
+            if reports:
+                before = _fitted(of_task.models, reports, before)
+            known = {
+                "state": there.stored.state,
+                "phase": there.phase,
+                "collecting": there.phase is Phase.OPEN,
+                "reports": reports,
+                "held": sum(each.reports for each in at_relays),
+                "lost": sum(each.lost_reports for each in at_relays),
+                "models": len(of_task.models),
+                "to_fit": snapshot.has_features and reports > 0 and before == math.inf,
+                "honest": there.impossible is None,
+            }
+            if there.impossible is None:
+                counts[number] = there.counts
+        dates = {"opens": wave.opens or 0, "closes": wave.closes or 0}
+        waves.append(WaveStatus.model_validate({"wave": number, "id": wave.id, **dates, **known}))
+    found, tree = over_time(task.label, counts, len(task.waves)), task.tree_of(0)
+    cells = {each.cell for each in found.changes if each.cell is not None}
+    paths: dict[int | None, list[str]] = {None: []}
+    paths |= {cell: describe_path(tree, task.columns, cell) for cell in cells}
+
+    def with_path(of: WaveChange | Line) -> dict[str, Any]:
+        return {**vars(of), "path": paths[of.cell]}
+
+    return PanelOverTime(
+        waves=waves,
+        lines=list(found.lines),
+        cells=[CellLine.model_validate(with_path(each)) for each in found.in_cells],
+        changes=[ChangeBetweenWaves.model_validate(with_path(each)) for each in found.changes],
+        comparisons=found.comparisons,
+        sentence=found.sentence,
+    )
 
 
 def _fitted(models: Sequence[ModelInfo], reports: int, before: float) -> float:
@@ -244,41 +181,29 @@ def _fitted(models: Sequence[ModelInfo], reports: int, before: float) -> float:
     return min(of_all, default=math.inf)
 
 
-@operation(
-    "GET",
-    f"{TASK}/waves",
-    "A panel over time",
-    Scope.READER,
-    refuses=(InvalidRequest,),
-    tag="tasks",
-)
+@operation(ApiCall.READ_WAVES, Scope.READER, refuses=(InvalidRequest,))
 def read_waves(curator: Curator, actor: Acting, task_id: TaskId) -> PanelOverTime:
     """The waves of the panel that the task is, or is a wave of: their states, one line over time
-    for each class, and what changed beyond chance. Needs a token of scope reader or admin."""
-    return PanelOverTime.of(panel_of(Snapshot.of(curator, actor, task_id)), curator.clock())
+    for each class, and what changed beyond chance."""
+    return panel_of(Snapshot.of(curator, actor, task_id))
 
 
-@operation(
-    "GET",
-    f"{TASK}/waves/export",
-    "Export a panel over time",
-    Scope.READER,
-    refuses=(InvalidRequest,),
-    tag="tasks",
-)
+@operation(ApiCall.EXPORT_WAVES, Scope.READER, refuses=(InvalidRequest,))
 def export_waves(curator: Curator, actor: Acting, task_id: TaskId) -> PanelOverTime:
-    """A panel's waves, figures and changes as a file. Needs a token of scope reader or admin."""
-    return PanelOverTime.of(panel_of(Snapshot.of(curator, actor, task_id)), curator.clock())
+    """A panel's waves, figures and changes as a file."""
+    return panel_of(Snapshot.of(curator, actor, task_id))
 
 
-@operation(*NO_CALL, Scope.FITTER)
+@operation(None, Scope.FITTER)
 def waves_to_fit(curator: Curator, actor: Acting, task_id: str) -> dict[int, str]:
     """The ids of a panel's waves that are to be fitted, by their numbers; each by a call of its
     own, so that none lasts long and none is fitted anew because a later one failed.
 
     Raises ``InvalidRequest`` without any report, and for a task without waves.
     """
-    standing = panel_of(Snapshot.of(curator, actor, task_id))
-    if not any(wave.reports for wave in standing.waves):
+    snapshot = Snapshot.of(curator, actor, task_id)
+    check_features(snapshot.task)
+    waves = panel_of(snapshot).waves
+    if not any(wave.reports for wave in waves):
         raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
-    return {n: wave.task.id for n, wave in enumerate(standing.waves, 1) if wave.to_fit}
+    return {wave.wave: wave.id for wave in waves if wave.to_fit}

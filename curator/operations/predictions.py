@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from privet.admin.calls import ApiCall
 from privet.learning.core.model import FittedModel, Model, Predictions
 from privet.learning.core.trees import describe_path
 from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_asked
-from privet.protocol.calls import TASK
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -25,9 +25,9 @@ from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
 from .curator import Curator
-from .model_cache import chosen
+from .model_cache import check_features, chosen
 from .parameters import TaskId
-from .table import NO_CALL, Acting, Open, job, operation
+from .table import Acting, Open, job, operation
 
 FEW_CLASSES = 20
 """Results have a value per row and class, so with more classes fewer rows are allowed."""
@@ -106,18 +106,16 @@ def _record(columns: dict[str, Any], row: int) -> dict[str, Any]:
 
 
 @operation(
-    "POST",
-    f"{TASK}/predict",
-    "Predict",
+    ApiCall.PREDICT,
     Open.MODELS,
     refuses=(TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge, Overloaded),
-    tag="predictions",
 )
 def predict(
     curator: Curator, actor: Acting, task_id: TaskId, body: PredictRequest
 ) -> ExplainedPredictions:
     """Predict by the model that serves, or by the one named; a label in a record is ignored."""
     task = curator.store.tasks.read(task_id).task
+    check_features(task)
     fitted = curator.models.get(task_id, body.model)
     return predict_rows(task, fitted, body.records, body.columns, curator.max_rows)
 
@@ -125,7 +123,7 @@ def predict(
 AnswerTo = Callable[[bytes, Task, FittedModel, int], bytes]
 
 
-@job(*NO_CALL, Open.MODELS, pool="predictors")
+@job(None, Open.MODELS, pool="predictors")
 def predict_elsewhere(
     curator: Curator,
     actor: Acting,
@@ -140,6 +138,7 @@ def predict_elsewhere(
     model, in at most that number of rows.
     """
     task, models = curator.store.tasks.read(task_id).task, curator.store.models.listed(task_id)
+    check_features(task)
     number = chosen(models, actor.run(number_in, body)).number
     document = curator.store.models.document(task_id, number)
     return actor.run(predict_body, answer_to, body, task, document, number, curator.max_rows)

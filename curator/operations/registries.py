@@ -15,7 +15,7 @@ REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 T = TypeVar("T")
 
 
-async def call(workers: Workers, function: Callable[[Run], T]) -> T:
+async def call_in(workers: Workers, function: Callable[[Run], T]) -> T:
     """``function(run)`` in a thread; the process of ``run`` knows what ``REGISTRIES`` have here.
 
     Raises ``Overloaded`` if too many wait already.

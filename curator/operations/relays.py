@@ -11,20 +11,19 @@ from weakref import WeakKeyDictionary
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import NamedRelay, Scope
 from privet.http_client.address import DIRECT
 from privet.protocol.calls import PROBLEM_MEDIA_TYPE, RELAY
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.status import RelayDescription
 
-from ..datastore.audit import SIGNING_KEY
+from ..datastore.audit import NAMED, SIGNING_KEY
 from ..datastore.tokens import ISSUED
 from .access import TokenRequest, issue_token
 from .curator import Curator
-from .table import NO_CALL, Acting, operation
+from .table import Acting, operation
 
-NAMED = "relay"
-"""Name of the fact that says where people answer."""
 ADDRESS = re.compile(
     r"(https://[^/?#@\s]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(/[^?#\s]*)?"
 )
@@ -64,21 +63,13 @@ class RelayRequest(BaseModel):
     address: str = Field(max_length=1_000, description="As people open it; empty for none.")
 
 
-@operation("GET", RELAY, "Ask the relay what it is", Scope.ADMIN, tag="tokens")
+@operation(ApiCall.READ_RELAY, Scope.ADMIN)
 def read_relay(curator: Curator, actor: Acting) -> NamedRelay:
     """The relay that was named, and why nobody can answer there, if so."""
     return probe(curator) or NamedRelay(address=None, fault="No relay is named.")
 
 
-@operation(
-    "PUT",
-    RELAY,
-    "Name the relay",
-    Scope.ADMIN,
-    audit="relay named",
-    refuses=(InvalidRequest,),
-    tag="tokens",
-)
+@operation(ApiCall.NAME_RELAY, Scope.ADMIN, audit="relay named", refuses=(InvalidRequest,))
 def name_relay(curator: Curator, actor: Acting, body: RelayRequest) -> NamedRelay:
     """Say at which relay people answer all tasks of this curator."""
     address = body.address.strip()
@@ -114,7 +105,7 @@ def probe(curator: Curator) -> NamedRelay | None:
         _asking.release()
 
 
-@operation(*NO_CALL, Scope.ADMIN, audit=ISSUED)
+@operation(None, Scope.ADMIN, audit=ISSUED)
 def start_relay(curator: Curator, actor: Acting, address: str) -> Start:
     """The command that starts a relay for this curator, which is at ``address``, with a new token.
 

@@ -4,11 +4,10 @@ A ``Snapshot`` holds only what its actor may see, and what pages, calls and card
 collection follows from it. Figures of the reports need ``counts``, which readers have.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -17,15 +16,18 @@ from numpy.typing import NDArray
 from privet.admin.results import ModelSummary, Scope
 from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import QuestionCounts, public_counts, without_label_question
+from privet.learning.core.labels import kind_of
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.figures.compare import (
     Insight,
+    figures_alone,
     insight,
     mean_would_tell,
     overall_shares,
     question_about,
+    shares_in_doubt,
 )
 from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.misfits import strata_in_words
@@ -36,25 +38,26 @@ from privet.learning.figures.node_shares import (
     reports_for_cells,
     untold_cells,
 )
-from privet.learning.figures.precision import overall_precision
-from privet.learning.figures.results import Comparison, Yardsticks
+from privet.learning.figures.precision import narrowed, overall_precision
+from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.scores import yardsticks
-from privet.learning.figures.sentences import differs
+from privet.learning.figures.sentences import around_centres, differs
+from privet.learning.planning.detection import Collection
+from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import Phase, TaskState
-from privet.protocol.results import Figure, Results
+from privet.protocol.results import Comparison, Figure, Results
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..datastore.models import ModelInfo
 from ..datastore.status import Collected, KeptTask, KeptTasks
 from ..datastore.tasks import ListedTask, StoredTask, no_task
-from .curator import COUNTS, Curator, counts_of
-from .model_cache import chosen, model_summary
+from .curator import COUNTS, Curator, OutcomeKey, counts_of
+from .model_cache import check_features, chosen
+from .strangers import model_summary, reports_in_steps, to_the_hour
 
-RESULTS_KEPT = 64
-"""Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
 MOST_ROWS = 5000
 """Maximum number of public records that a drawn tree or a comparison has predictions for."""
 
@@ -69,32 +72,30 @@ class Snapshot:
     now: float
     reads: bool
     """True if the actor may see what strangers may not."""
+    known: Mapping[OutcomeKey, Insight | None] = field(default_factory=dict)
+    """The ``outcome`` of each task that needs no counts, since it was in memory then."""
 
     @classmethod
-    def of(
-        cls,
-        curator: Curator,
-        actor: Actor,
-        task_id: str,
-        *,
-        models: bool = True,
-        counts: bool = True,
-    ) -> Self:
-        """The task as it is; without ``models`` no more than its status is read.
+    def of(cls, curator: Curator, actor: Actor, task_id: str, *, models: bool = True) -> Self:
+        """The task as it is; without ``models`` no more than its status and ``results`` take.
 
-        Without ``counts`` a reader's snapshot has none either, unless results rest on them. Raises
-        ``TaskNotFound``, also for a stranger's look at a draft.
+        Raises ``TaskNotFound``, also for a stranger's look at a draft.
         """
         reads, now = actor.reads, curator.clock()
 
+        known = dict[OutcomeKey, Insight | None]()
+
         def needs_counts(kept: KeptTasks) -> bool:
-            known, made = curator.results, cls(curator, actor, kept, now, reads)
-            return (reads and models and counts) or any(key not in known for key in made._ended())
+            known.update(curator.outcomes.known())
+            made = cls(curator, actor, kept, now, reads)
+            if reads and (models or made._tells_at_any_time):
+                return True
+            return any(key not in known for key in made._ended(() if models else [kept.task]))
 
         kept = curator.store.standing.snapshot(task_id, models=models, counts=needs_counts)
         if kept.task.stored.state is TaskState.DRAFT and not reads:
             raise no_task(task_id)
-        return cls(curator, actor, kept, now, reads)
+        return cls(curator, actor, kept, now, reads, known)
 
     @property
     def listed(self) -> ListedTask:
@@ -121,6 +122,11 @@ class Snapshot:
         return [each.stored for each in self.kept.waves.values()] if self.listed.head.waves else []
 
     @property
+    def has_features(self) -> bool:
+        """False if it asks for the label alone, so that it has no models."""
+        return _has_features(self.listed)
+
+    @property
     def phase(self) -> Phase:
         return self.listed.phase(self.now, self.waves)
 
@@ -132,17 +138,29 @@ class Snapshot:
         """
         now, taking = self.now, self.waves if self.listed.head.waves else [self.listed]
         if self.phase is Phase.OPEN:
-            return "The collection takes answers, so its figures may still change."
+            return "Open: figures may still change."
         if self.phase is Phase.NOT_YET_OPEN and self.waves:
-            return "Waves are still to open, so its figures may still change."
-        late = [each.settles for each in taking if each.settles and each.takes_late(now)]
-        if not late:
+            return "Waves are still to open: figures may still change."
+        late = [self._seen(each.settles) for each in taking if each.takes_late(now)]
+        last = max(filter(None, late), default=None)
+        if last is None:
             return ""
-        until = datetime.fromtimestamp(max(late), UTC)
-        return (
-            "The collection has ended, and what relays took in time counts until "
-            f"{until:%Y-%m-%d %H:%M} UTC, so its figures may still change."
-        )
+        until = datetime.fromtimestamp(last, UTC)
+        return f"Closed. Answers on their way may count until {until.day} {until:%B %Y, %H:%M} UTC."
+
+    @property
+    def reports(self) -> int:
+        """The number of counted reports; for strangers in steps."""
+        reports = self.kept.task.status.reports
+        return reports if self.reads else reports_in_steps(self.curator.steps_key, self.id, reports)
+
+    @property
+    def settles(self) -> float | None:
+        """The end of the grace period; for strangers of its hour, as a last report may begin it."""
+        return self._seen(self.listed.settles)
+
+    def _seen(self, moment: float | None) -> float | None:
+        return moment if self.reads else to_the_hour(moment)
 
     def of_wave(self, task_id: str) -> Self | None:
         """A wave of the panel that the task is or is a wave of; None if it was deleted."""
@@ -158,11 +176,14 @@ class Snapshot:
         """The task's models, oldest first; None where the actor sees none."""
         if not self.sees_models:
             return None
-        return [model_summary(self.id, info) for info in self.kept.task.models]
+        return [self._summary(info) for info in self.kept.task.models]
 
     def info(self, number: int | None = None) -> ModelSummary:
         """A model, as ``chosen``; raises ``NotAuthorized`` where models are guarded."""
-        return model_summary(self.id, self._chosen(number))
+        return self._summary(self._chosen(number))
+
+    def _summary(self, info: ModelInfo) -> ModelSummary:
+        return model_summary(self.curator, self.id, info, reads=self.actor.reads)
 
     def model(self, number: int | None = None) -> FittedModel:
         """A model; raises as ``info`` does."""
@@ -171,12 +192,14 @@ class Snapshot:
     def _chosen(self, number: int | None) -> ModelInfo:
         if not self.sees_models:
             self.actor.need(Scope.READER, "models")
+        check_features(self.task)
         return chosen(self.kept.task.models, number)
 
     @property
     def public(self) -> PublicData:
         """The task's public data, of which models show the ranges of predictions."""
-        return self.kept.public or self.curator.store.tasks.public_data(self.id)
+        public = self.kept.public
+        return self.curator.store.tasks.public_data(self.id) if public is None else public
 
     @cached_property
     def counts(self) -> list[QuestionCounts]:
@@ -191,50 +214,52 @@ class Snapshot:
     def insight(self, number: int | None = None) -> Insight:
         """The reports so far compared with the public data, and their effect on a model.
 
-        Raises as ``info`` does, and ``InvalidRequest`` without reports about the label in its
-        cells.
+        Without features it is the figures alone, and no number is a model's. Raises as ``info``
+        does, and ``InvalidRequest`` without reports about the label in its cells.
         """
         return self._insight(number, self.counts)
 
     def _insight(self, number: int | None, counts: Sequence[QuestionCounts]) -> Insight:
+        if not self.has_features and number is None:
+            return figures_alone(self.task.label, counts)
         fitted, task, public = self.model(number), self.task, self.public
         found = insight(task.label, public, counts, fitted.model)
         asked = question_about(fitted.model, counts)
         if asked is not None and found.impossible is None:
-            found = replace(found, gathered=strata_in_words(asked, task, public.register))
+            of_strata = strata_in_words(asked, counts, task, public.register)
+            found = replace(found, gathered=of_strata)
         return found
 
     @cached_property
-    def overall(self) -> tuple[Comparison, ...] | None:
-        """The serving model's figures of all holders, for everybody once the task has ended.
+    def outcome(self) -> Insight | None:
+        """The insight of the serving model, for everybody once the task has ended.
 
         None before that, of a panel, without a model or reports to ask, where these cannot all be
-        honest, and for whoever sees no models.
+        honest, and for whoever sees no models. Without features it takes no model.
         """
-        results = self.curator.results
         for key in self._ended([self.kept.task]):
-            if key not in results:
-                _, number, _ = key
-                results[key] = None
-                with suppress(InvalidRequest):
-                    found = self._insight(number, self._counts)
-                    results[key] = None if found.impossible else found.overall
-                while len(results) > RESULTS_KEPT:
-                    results.popitem(last=False)
-            return results[key]
+            if key in self.known:
+                return self.known[key]
+            _, number, _ = key
+            try:
+                found = self._insight(number, self._counts)
+            except InvalidRequest:
+                found = None
+            return self.curator.outcomes.keep(key, None if found and found.impossible else found)
         return None
 
     @property
+    def overall(self) -> tuple[Comparison, ...] | None:
+        """The figures of all holders of ``outcome``."""
+        return None if self.outcome is None else self.outcome.overall
+
+    @property
     def results(self) -> Results | None:
-        """``overall`` as the task's status has it."""
-        whole = self
-        if (
-            self.kept.task.status.models
-            and not self.kept.task.models
-            and self._has_ended(self.listed)
-        ):
-            whole = self.of(self.curator, self.actor, self.id, counts=False)
-        if whole.overall is None:
+        """``outcome`` as the task's status has it; without features, for readers at any time."""
+        found = self.outcome
+        if self.reads and self._tells_at_any_time:
+            found = None if self.impossible else self.insight()
+        if found is None:
             return None
         figures = [
             Figure(
@@ -245,26 +270,47 @@ class Snapshot:
                 public=row.public,
                 differs=differs(self.task.label, row),
             )
-            for row in whole.overall
+            for row in found.overall
         ]
-        return Results(figures=tuple(figures))
+        return Results(
+            figures=tuple(figures), distribution=found.distribution, if_false=found.if_false
+        )
+
+    @property
+    def _tells_at_any_time(self) -> bool:
+        """True if it has reports and no features, so that readers have its figures before the end,
+        too."""
+        has_reports = self.kept.task.status.reports > 0
+        return has_reports and not (self.has_features or self._has_ended(self.listed))
 
     def _has_ended(self, stored: ListedTask) -> bool:
         is_read = self.sees_models and not (stored.is_earlier or stored.head.waves)
         return is_read and stored.phase(self.now).has_ended
 
-    def _ended(self, tasks: Iterable[KeptTask] = ()) -> Iterator[tuple[str, int, int]]:
-        """The id, serving model and reports of each task that has ended and has a model."""
+    def _ended(self, tasks: Iterable[KeptTask] = ()) -> Iterator[OutcomeKey]:
+        """The id, serving model and reports of each task that has ended and has a model, or needs
+        none.
+
+        For strangers, no number of reports until the task has settled: what they see stays as it
+        was at the first look, since each late report would change it.
+        """
         for each in tasks or (self.kept.task, *self.kept.waves.values()):
-            if each.models and self._has_ended(each.stored):
-                yield each.stored.head.id, chosen(each.models).number, each.status.reports
+            if not self._has_ended(each.stored):
+                continue
+            exact = self.reads or each.stored.is_settled(self.now)
+            reports = each.status.reports if exact else None
+            if not _has_features(each.stored):
+                yield each.stored.head.id, None, reports
+            elif each.status.models:  # numbered from 1
+                serving = each.status.serving or each.status.models
+                yield each.stored.head.id, serving, reports
 
     @cached_property
     def impossible(self) -> Impossible | None:
         """The reports that cannot all be honest, with or without a model."""
         return impossible(self.counts)
 
-    @property
+    @cached_property
     def shares(self) -> tuple[Comparison, ...]:
         """The classes' shares of holders, with or without a model; empty for a number."""
         label = self.task.label
@@ -273,59 +319,80 @@ class Snapshot:
         return overall_shares(label, self.public, self.counts)
 
     @property
+    def doubt(self) -> str:
+        """The ends of the ``shares`` if a part of the answers were false."""
+        label = self.task.label
+        if not isinstance(label, Classes):
+            return ""
+        return shares_in_doubt(label, self.counts, self.shares)
+
+    @property
     def tells_mean(self) -> bool:
         """True if a model of the reports so far would tell the mean of a number."""
         label = self.task.label
         return isinstance(label, Range) and mean_would_tell(label, self.public, self.counts)
 
+    @property
+    def unstated(self) -> str:
+        return unstated_of(self.task)
+
     def reports_needed(
-        self, *, known: tuple[int, float, int] | None = None, as_planned: bool = False
-    ) -> Callable[[float], int | None] | None:
+        self, *, known: tuple[float, int] | None = None, as_planned: bool = False
+    ) -> Callable[[float], int] | None:
         """The reports with which overall shares (or the mean label) are known to ± a half width,
-        by that: None where no number of them is enough.
+        by that.
 
-        By a model, the half width of its mean's interval and the reports of it, if ``known``;
-        ``as_planned`` by none of the reports. None if no question asks for the label.
+        By the half width of a mean's interval and the reports of it, if ``known``; as in the plan
+        until the reports tell, or if ``as_planned``. None if no question states figures of the
+        label.
         """
-        task, public, planned, counts = self.task, self.public, self.stored.planned, self.counts
-        if as_planned:
-            counts = [replace(question, n=0) for question in counts]
-        _, alone = without_label_question(counts)
-        part = 0.0 if alone is None else task.asked_share(1)
+        task, planned = self.task, self.stored.planned
         if known is not None:
-            number, half, reports = known
-            model = self.model(number).model
-            asked = question_about(model, counts)
-            if asked is not None:
-                narrowing = overall_precision(task.label, public, asked, alone, part, model)
-                return lambda half_width: narrowing.narrowed(half, reports, half_width, planned)
-        for question in counts:
-            if question is not alone and question.mechanism.slots == task.label.slots:
-                precision = overall_precision(task.label, public, question, alone, part)
-                return lambda half_width: precision.reports(half_width, planned)
-        return None
+            return lambda half_width: narrowed(*known, half_width, planned)
+        states = [
+            place
+            for place, each in enumerate(self.counts)
+            if not each.centred and each.mechanism.slots > 1
+        ]
+        if not states:
+            return None
+        so_far = None
+        if not as_planned:
+            (question, *_), alone = without_label_question([self.counts[at] for at in states])
+            part = 1.0 - task.asked_share(states[0])
+            so_far = overall_precision(task.label, question, alone, part)
+        return self._planned.reports if so_far is None else partial(so_far.reports, planned=planned)
 
-    def untold_in_cells(self, number: int | None) -> tuple[NDArray[np.bool_], int | None] | None:
+    @cached_property
+    def _planned(self) -> Collection:
+        settings = self.stored.settings
+        holders, looks = settings.get("holders", DEFAULT_HOLDERS), settings.get("looks", "many")
+        return Collection.of(self.task, holders, looks, self.public)
+
+    def untold_in_cells(self, number: int | None) -> tuple[NDArray[np.bool_], int] | None:
         """The cells of a model of which the reports tell nothing, and how many would tell.
 
-        With so many reports half of these cells are known to ± ``TELLING``; None where no number
-        is enough. Both are from the reports only, whatever the model; None without reports about
-        the label in these cells.
+        With so many reports, those about the label alone included, half of these cells are known to
+        ± ``TELLING``. Both are from the reports only, whatever the model; None without reports that
+        state figures of these cells.
         """
         model = self.model(number).model
         question = question_about(model, self.counts)
         if question is None:
             return None
-        untold = untold_cells(model.label, self.public, question, model)
+        untold = untold_cells(model.label, question)
         among = untold if untold.any() else None
-        return untold, reports_for_cells(model.label, self.public, question, TELLING, among)
+        about_cells = reports_for_cells(model.label, self.public, question, TELLING, among)
+        _, alone = without_label_question(self.counts)
+        part = 0.0 if alone is None else self.task.asked_share(1)
+        return untold, round(about_cells / (1.0 - part))
 
     def accuracy_in_context(self, number: int) -> Yardsticks | None:
         """The yardsticks of the accuracy of a model's cells; None where it is not known."""
         return yardsticks(self.model(number).model, self.counts)
 
     def average_value(self, number: int) -> float | None:
-        """The average of a model's cells, weighed by their holders: of the last class, or the mean.
+        """The average of a model's cells, weighed by their holders: of the headline, or the mean.
 
         None of more than two classes, and without reports in its cells.
         """
@@ -334,7 +401,8 @@ class Snapshot:
         if question is None or model.values.shape[1] > 2:
             return None
         mass = np.maximum(question.counts.sum(axis=1), 0.0)
-        return float(mass @ model.values[:, -1] / mass.sum()) if mass.any() else None
+        values = model.values[:, kind_of(model.label).headline]
+        return float(mass @ values / mass.sum()) if mass.any() else None
 
     def node(self, number: int, node: int) -> NodeShares | None:
         """The reported shares below a node of a model's tree, beside the public ones.
@@ -345,7 +413,8 @@ class Snapshot:
         question = question_about(model, self.counts) if self.reads else None
         if question is None:
             return None
-        return node_shares(self.task.label, self.public, question, model, node)
+        _, alone = without_label_question(self.counts)
+        return node_shares(self.task.label, self.public, question, node, alone)
 
     def layout(self, model: Model) -> Layout:
         """The layout of a picture of a model of the task.
@@ -353,22 +422,33 @@ class Snapshot:
         Nodes weigh what was reported below them, for readers, or their public records. Ranges of
         predictions are those for public records.
         """
-        task, public, ends, untold = self.task, self.public, None, None
+        task, public, mass, reported, untold = self.task, self.public, None, None, None
         question = question_about(model, self.counts) if self.reads else None
         if question is None:
             mass = public_counts(task.label, public, model.partition).sum(axis=1)
         else:
-            mass, ends = question.counts.sum(axis=1), node_masses(question)
-            untold = untold_cells(task.label, public, question, model)
+            reported = node_masses(question)
+            untold = untold_cells(task.label, question)
         return lay_out(
             model.partition,
             task.columns,
             model=model,
             mass=mass,
             ranges=model.ranges(rows_to_predict(public)),
-            mass_ends=ends,
+            reported=reported,
             untold=untold,
         )
+
+
+def unstated_of(task: Task) -> str:
+    """A sentence on numbers that are reported around centres; empty of others."""
+    centred = [of.centring is not None for of in task.questions if of.asks == "label"]
+    return around_centres(alone=not all(centred)) if any(centred) else ""
+
+
+def _has_features(stored: ListedTask) -> bool:
+    """False if a task asks for the label alone; those of earlier versions have features."""
+    return not isinstance(stored, StoredTask) or bool(stored.task.features)
 
 
 def rows_to_predict(public: PublicData) -> Floats:

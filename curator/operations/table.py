@@ -1,8 +1,7 @@
 """The table of use cases. Each declares itself, above its function:
 
     @operation(
-        "PUT", "/v1/tokens/{name}", "Issue a token", Scope.ADMIN,
-        audit="token issued", refuses=(InvalidRequest,), status=201,
+        ApiCall.ISSUE_TOKEN, Scope.ADMIN, audit=ISSUED, refuses=(InvalidRequest,), status=201
     )
     def issue_token(
         curator: Curator, actor: Acting, name: TokenName, body: TokenRequest, last: Last = False
@@ -13,11 +12,10 @@ Routes, pages and programs call the function with any ``Actor``. Around it the t
 before it, writes the audit entry after it, and measures it; the function does only what its name
 says. A call that raises has changed nothing and leaves no entry.
 
+The call stands in ``privet.admin.calls``; a use case that only pages have has none. Of it
 ``privet.curator.http.routes`` makes the route, whose description is the docstring: parameters in
-``path`` are its path's, models its body, all others its query, each as annotated (``Path``,
-``Query``; ``parameters`` has those that several share). Paths begin with the constants of
-``privet.protocol.calls``. Its name gives the operation id, and ``tag`` is one of those in use. A
-use case that only pages have begins ``*NO_CALL``.
+the path are its path's, models its body, all others its query, each as annotated (``Path``,
+``Query``; ``parameters`` has those that several share). Its name gives the operation id.
 
 A ``Scope`` asks for a token of that scope or a higher one; ``Open.TASKS`` is for anyone, but for
 drafts, and ``Open.MODELS`` for anyone unless models are guarded. What path and scope bring (401,
@@ -29,7 +27,7 @@ the function gives by ``actor.note(count=3)``.
 A ``job`` needs a worker process: its function runs in a thread, which may ask ``actor.run`` for the
 result of another function in that process, and its callers await it.
 
-    @job("POST", "/v1/tasks/{task_id}/models", "Fit a model", Scope.FITTER, pool="workers")
+    @job(ApiCall.FIT, Scope.FITTER, pool="workers")
     def fit(curator: Curator, actor: Acting, task_id: TaskId, body: FitRequest) -> Model:
         model = actor.run(fit_model, ...)
 """
@@ -43,6 +41,7 @@ from enum import StrEnum
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import Scope
 from privet.protocol.errors import PrivetError
 from privet.protocol.lifecycle import TaskState
@@ -52,7 +51,7 @@ from ..datastore.tasks import no_task
 from ..metrics import Metrics
 from ..workers import Run
 from .curator import COUNTS, Curator
-from .registries import call
+from .registries import call_in
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,8 +59,6 @@ Sync = Callable[Concatenate[Curator, Actor, P], R]
 Async = Callable[Concatenate[Curator, Actor, P], Coroutine[Any, Any, R]]
 Measure = Callable[[Metrics, float, Any, BaseException | None], None]
 """Adds a use case to the metrics: its seconds, and its result or its error."""
-NO_CALL = ("", "", "")
-"""Method, path and summary of a use case that only pages have."""
 Pool = Literal["workers", "predictors", "exporters"]
 
 
@@ -69,8 +66,8 @@ class Open(StrEnum):
     """The callers, where not everybody needs a token; drafts are there for readers only."""
 
     ANYONE = "anyone"
-    TASKS = "anyone, readers see more"
-    MODELS = "anyone, or readers where models are guarded"
+    TASKS = "anyone; drafts: reader"
+    MODELS = "anyone; where models are guarded: reader"
 
 
 @dataclass
@@ -108,10 +105,8 @@ class Operation:
 
     function: Callable[..., Any]
     """As it was written, without the table around it."""
-    method: str
-    path: str
-    """Both are empty for a use case that only pages have."""
-    summary: str
+    call: ApiCall | None
+    """None for a use case that only pages have."""
     scope: Scope | Open
     audit: str = ""
     """The action in the audit log; empty if nothing changes."""
@@ -120,8 +115,6 @@ class Operation:
     shows: str = COUNTS
     """The subject that a stranger is refused where the scope is that of readers."""
     status: int = 200
-    tag: str = ""
-    """The group of calls to which it belongs in the documentation."""
     rated: bool = False
     """True if a GET takes long, so that it counts in the rate limit of posts."""
     omits_none: bool = False
@@ -185,7 +178,6 @@ class Declared(TypedDict, total=False):
     refuses: tuple[type[PrivetError], ...]
     shows: str
     status: int
-    tag: str
     rated: bool
     omits_none: bool
     measure: Measure
@@ -196,12 +188,12 @@ OPERATIONS: dict[Callable[..., Any], Operation] = {}
 
 
 def operation(
-    method: str, path: str, summary: str, scope: Scope | Open, **declared: Unpack[Declared]
+    call: ApiCall | None, scope: Scope | Open, **declared: Unpack[Declared]
 ) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Sync[P, R]]:
     """Declare a use case that computes where it is called; web code calls it from a thread."""
 
     def declare(function: Callable[Concatenate[Curator, Acting, P], R]) -> Sync[P, R]:
-        made = Operation(function, method, path, summary, scope, **declared)
+        made = Operation(function, call, scope, **declared)
         signature = made.signature
 
         @wraps(function)
@@ -218,13 +210,7 @@ def operation(
 
 
 def job(
-    method: str,
-    path: str,
-    summary: str,
-    scope: Scope | Open,
-    *,
-    pool: Pool,
-    **declared: Unpack[Declared],
+    call: ApiCall | None, scope: Scope | Open, *, pool: Pool, **declared: Unpack[Declared]
 ) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Async[P, R]]:
     """Declare a use case that computes in a process of ``pool``.
 
@@ -232,7 +218,7 @@ def job(
     """
 
     def declare(function: Callable[Concatenate[Curator, Acting, P], R]) -> Async[P, R]:
-        made = Operation(function, method, path, summary, scope, pool=pool, **declared)
+        made = Operation(function, call, scope, pool=pool, **declared)
         signature = made.signature
 
         @wraps(function)
@@ -241,7 +227,7 @@ def job(
             made.admit(curator, actor, None)
             with made.measured(curator) as results:
                 work = partial(made.do, curator, actor, arguments)
-                results.append(await call(getattr(curator, pool), work))
+                results.append(await call_in(getattr(curator, pool), work))
             return cast("R", results[0])
 
         OPERATIONS[called] = made

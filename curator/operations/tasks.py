@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from privet.admin.calls import ApiCall
 from privet.admin.results import (
     InvitationCounts,
     Invitations,
@@ -31,8 +32,6 @@ from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.review import Preview, preview
-from privet.learning.task_building.settings import TaskSettings
-from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -48,25 +47,25 @@ from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
 
+from ..datastore.account import public_digest
 from ..datastore.status import KeptTasks, RelayHoldings
 from ..datastore.tasks import PREVALENCE, PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, packed
 from .curator import Curator
 from .parameters import Days, TaskId
 from .snapshot import Snapshot
-from .table import NO_CALL, Acting, Open, job, operation
+from .strangers import STEP, reports_in_steps
+from .table import Acting, Open, job, operation
 
 INVITATION_BYTES = 16
 MOST_INVITATIONS = 100_000
 DAY = 86_400.0
-STEP = 1_000
-"""Strangers see the number of reports in steps of this size."""
 
 
 @dataclass(frozen=True)
 class Uploaded:
-    """The files of a new task: public records, and a public model and a register if given."""
+    """The files of a new task: public records, a public model and a register, if given."""
 
-    public: bytes
+    public: bytes | None
     onnx: bytes | None
     register: bytes | None
 
@@ -88,7 +87,7 @@ class RevokeRequest(BaseModel):
     invitations: list[str] | None = Field(default=None, description="Some; null for all unused.")
 
 
-@operation("GET", TASKS, "List tasks", Open.TASKS, tag="tasks")
+@operation(ApiCall.LIST_TASKS, Open.TASKS)
 def list_tasks(curator: Curator, actor: Acting) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now, found = curator.clock(), listed_tasks(curator, actor)
@@ -98,7 +97,7 @@ def list_tasks(curator: Curator, actor: Acting) -> list[TaskSummary]:
     return [summary_of(each, now, waves[each.head.id] if each.head.waves else ()) for each in found]
 
 
-@operation(*NO_CALL, Open.TASKS)
+@operation(None, Open.TASKS)
 def listed_tasks(curator: Curator, actor: Acting) -> list[ListedTask]:
     """The same as they are kept."""
     reads = actor.reads
@@ -109,7 +108,7 @@ def listed_tasks(curator: Curator, actor: Acting) -> list[ListedTask]:
     ]
 
 
-@operation(*NO_CALL, Open.TASKS)
+@operation(None, Open.TASKS)
 def count_people(curator: Curator, actor: Acting, listed: Iterable[ListedTask]) -> dict[str, int]:
     """The number of counted reports by the id of a task, of a panel those of its waves; for
     strangers in steps of ``STEP``."""
@@ -117,13 +116,13 @@ def count_people(curator: Curator, actor: Acting, listed: Iterable[ListedTask]) 
     for each in listed:
         task_id, panel_id = each.head.id, each.head.panel
         reports = counted.get(task_id, 0)
-        number = reports if reads else in_steps(curator, task_id, reports)
+        number = reports if reads else reports_in_steps(curator.steps_key, task_id, reports)
         for of in {task_id, panel_id or task_id}:
             people[of] += number
     return people
 
 
-@operation("GET", TASK, "Read a task", Open.TASKS, tag="tasks")
+@operation(ApiCall.READ_TASK, Open.TASKS)
 def read_task(curator: Curator, actor: Acting, task_id: TaskId) -> StoredTask:
     """The task as JSON, or as the canonical bytes whose SHA-256 is its id.
 
@@ -134,41 +133,39 @@ def read_task(curator: Curator, actor: Acting, task_id: TaskId) -> StoredTask:
     return curator.store.tasks.read(task_id)
 
 
-@operation("GET", f"{TASK}/status", "Status", Open.TASKS, tag="tasks", omits_none=True)
+@operation(ApiCall.READ_STATUS, Open.TASKS, omits_none=True)
 def read_status(curator: Curator, actor: Acting, task_id: TaskId) -> TaskStatus:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
-    Without a token of scope reader or admin only the number of reports, in steps that do not show
-    when a single one arrives, and, once no new ones are taken, the results of all reports, if
-    a model serves.
+    For strangers only the number of reports, in steps that do not show when a single one arrives,
+    and, once no new ones are taken, the results of all reports, if a model serves.
     """
     snapshot = Snapshot.of(curator, actor, task_id, models=False)
     return status_of(snapshot).model_copy(update={"results": snapshot.results})
 
 
 @job(
-    "POST",
-    TASKS,
-    "Grow and publish a task",
+    ApiCall.CREATE_TASK,
     Scope.ADMIN,
     pool="workers",
     audit="task created",
     refuses=(TooLarge, InvalidPublicData, InvalidTask, InvalidRequest, Overloaded),
     status=201,
-    tag="tasks",
 )
 def create_task(
     curator: Curator,
     actor: Acting,
     settings: Publication,
-    public: bytes,
+    public: bytes | None,
     onnx: bytes | None = None,
     register: bytes | None = None,
 ) -> tuple[StoredTask, bool]:
-    """Grow a partition on public data and publish the task, open unless `open` is false.
+    """Grow a partition on public data and publish the task, open unless `draft` is true.
 
     The same data and settings give the same task; then the answer is 200 instead of 201. With a
-    public model of the admin's own, `distilled` cells and every `drift` fit start from it.
+    public model of the admin's own, `distilled` cells and every `drift` fit start from it. Without
+    public data the task asks for the label alone, of which `classes` or `label_range` say what may
+    be answered.
     """
     uploaded = Uploaded(public, onnx, register)
     now, store = curator.clock(), curator.store
@@ -186,9 +183,7 @@ def create_task(
     people = None if data.register is None else packed(data.register)
     brought = {PUBLIC_MODEL: _fingerprint(uploaded.onnx), REGISTER: _fingerprint(people)}
     stored_settings = settings.model_dump(mode="json") | brought
-    facts: dict[str, Any] = {"name": task.name}
-    if task.panel is not None:
-        facts["waves"] = len(task.panel.waves)
+    facts: dict[str, Any] = {"name": task.name, "public": public_digest(data)}
     if data.register is not None:
         facts["registered"] = len(data.register)
         if "holders" not in settings.model_fields_set:
@@ -209,34 +204,37 @@ def create_task(
                 f"The same task already exists, with another {what} or none: change the "
                 "task's name or description, or delete the other one."
             )
-    actor.leaves_entry, actor.subject = created, task.id
-    actor.note(**facts)
-    return stored, created
+    actor.leaves_entry, actor.subject = bool(created), task.id
+    if created:
+        waves = {name: digest for name, digest in created.items() if name != task.id}
+        facts |= {"waves": waves} if waves else {}
+        actor.note(**facts, state=state, moved=now, row=created[task.id])
+    return stored, bool(created)
 
 
-@job(*NO_CALL, Scope.ADMIN, pool="workers")
+@job(None, Scope.ADMIN, pool="workers")
 def preview_task(
     curator: Curator,
     actor: Acting,
     settings: Publication,
-    public: bytes,
+    public: bytes | None,
     register: bytes | None = None,
 ) -> Task:
     """The task that ``create_task`` would publish, which is not kept."""
     return actor.run(make_task, settings, Uploaded(public, None, register))[0]
 
 
-@job(*NO_CALL, Scope.ADMIN, pool="workers")
+@job(None, Scope.ADMIN, pool="workers")
 def preview_table(curator: Curator, actor: Acting, public: bytes, stated: Stated) -> Preview:
     """A table as it was read and would be published; ``stated`` about a CSV file."""
     return actor.run(previewed, public, stated)
 
 
-@job(*NO_CALL, Scope.ADMIN, pool="workers")
+@job(None, Scope.ADMIN, pool="workers")
 def plan_task(
     curator: Curator,
     actor: Acting,
-    public: bytes,
+    public: bytes | None,
     settings: Publication,
     register: bytes | None = None,
 ) -> Plan:
@@ -244,50 +242,35 @@ def plan_task(
     return actor.run(planned, public, settings, register)
 
 
-@operation(
-    "POST",
-    f"{TASK}/open",
-    "Open a task",
-    Scope.ADMIN,
-    audit=f"task {Move.OPEN.state}",
-    refuses=(IllegalMove,),
-    tag="tasks",
-)
+@operation(ApiCall.OPEN_TASK, Scope.ADMIN, audit=f"task {Move.OPEN.state}", refuses=(IllegalMove,))
 def open_task(curator: Curator, actor: Acting, task_id: TaskId) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
-    return _moved(curator, task_id, Move.OPEN)
+    return _moved(curator, actor, task_id, Move.OPEN)
 
 
 @operation(
-    "POST",
-    f"{TASK}/close",
-    "Close a task",
-    Scope.ADMIN,
-    audit=f"task {Move.CLOSE.state}",
-    refuses=(IllegalMove,),
-    tag="tasks",
+    ApiCall.CLOSE_TASK, Scope.ADMIN, audit=f"task {Move.CLOSE.state}", refuses=(IllegalMove,)
 )
 def close_task(curator: Curator, actor: Acting, task_id: TaskId) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
-    return _moved(curator, task_id, Move.CLOSE)
+    return _moved(curator, actor, task_id, Move.CLOSE)
 
 
-def _moved(curator: Curator, task_id: str, move: Move) -> TaskSummary:
+def _moved(curator: Curator, actor: Acting, task_id: str, move: Move) -> TaskSummary:
     now = curator.clock()
     curator.store.tasks.move(task_id, move, now)
+    actor.note(moved=now)
     moved = curator.store.tasks.head(task_id)
     return summary_of(moved, now, waves_of(curator, moved.head))
 
 
-@operation(
-    "DELETE", TASK, "Delete a task", Scope.ADMIN, audit="task deleted", status=204, tag="tasks"
-)
+@operation(ApiCall.DELETE_TASK, Scope.ADMIN, audit="task deleted", status=204)
 def delete_task(curator: Curator, actor: Acting, task_id: TaskId) -> None:
     """Delete the task with its public data, sums, report ids and models, permanently."""
     _delete(curator, actor, curator.store.standing.snapshot(task_id))
 
 
-@operation(*NO_CALL, Scope.ADMIN, audit="task deleted")
+@operation(None, Scope.ADMIN, audit="task deleted")
 def delete_named_task(curator: Curator, actor: Acting, task_id: str, name: str) -> None:
     """The same, only if that is the task's name; raises ``InvalidRequest`` otherwise."""
     kept = curator.store.standing.snapshot(task_id)
@@ -297,24 +280,19 @@ def delete_named_task(curator: Curator, actor: Acting, task_id: str, name: str) 
 
 
 def _delete(curator: Curator, actor: Acting, kept: KeptTasks) -> None:
-    head, reports = kept.task.stored.head, kept.task.status.reports
-    for wave_id, wave in kept.waves.items():
-        reports += wave.status.reports
-        curator.models.forget(wave_id)
-    curator.models.forget(head.id)
+    head = kept.task.stored.head
+    for each in (head.id, *kept.own_waves):
+        curator.models.forget(each)
     curator.store.tasks.move(head.id, Move.DELETE, curator.clock())
-    actor.note(name=head.name, reports=reports)
+    actor.note(name=head.name, reports=kept.reports)
 
 
 @operation(
-    "POST",
-    f"{TASK}/invitations",
-    "Invite holders",
+    ApiCall.INVITE,
     Scope.ADMIN,
     audit="invitations made",
     refuses=(InvalidRequest, IllegalMove),
     status=201,
-    tag="tasks",
 )
 def invite(curator: Curator, actor: Acting, task_id: TaskId, body: InviteRequest) -> Invitations:
     """Make invitations, each good for one report, to a task that was created with `invited`.
@@ -324,25 +302,19 @@ def invite(curator: Curator, actor: Acting, task_id: TaskId, body: InviteRequest
     """
     invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(body.count)]
     expires = None if body.days is None else curator.clock() + body.days * DAY
-    curator.store.invitations.issue(task_id, digests_of(invitations), expires)
-    actor.note(count=body.count, days=body.days)
+    rows = curator.store.invitations.issue(task_id, digests_of(invitations), expires)
+    actor.note(count=body.count, days=body.days, rows=rows)
     return Invitations(invitations=invitations)
 
 
-@operation("GET", f"{TASK}/invitations", "Count invitations", Scope.ADMIN, tag="tasks")
+@operation(ApiCall.COUNT_INVITATIONS, Scope.ADMIN)
 def count_invitations(curator: Curator, actor: Acting, task_id: TaskId) -> InvitationCounts:
     """Numbers of invitations issued, used, revoked and expired."""
     return curator.store.invitations.count(task_id, curator.clock())
 
 
 @operation(
-    "POST",
-    f"{TASK}/invitations/revoke",
-    "Revoke invitations",
-    Scope.ADMIN,
-    audit="invitations revoked",
-    refuses=(InvalidRequest,),
-    tag="tasks",
+    ApiCall.REVOKE_INVITATIONS, Scope.ADMIN, audit="invitations revoked", refuses=(InvalidRequest,)
 )
 def revoke_invitations(
     curator: Curator, actor: Acting, task_id: TaskId, body: RevokeRequest
@@ -436,10 +408,11 @@ def status_of(snapshot: Snapshot) -> TaskStatus:
         "expected": status.expected,
         "invited": status.invited,
         "asks_again": restored is not None and stored.created <= restored and phase is Phase.OPEN,
-        "reports": status.reports if reads else in_steps(curator, snapshot.id, status.reports),
+        "reports": snapshot.reports,
         "step": 1 if reads else STEP,
         "models": status.models,
-        "settles": stored.settles,
+        "serving": status.serving if snapshot.sees_models else None,
+        "settles": snapshot.settles,
         "growth": snapshot.growth,
     }
     if reads:
@@ -448,26 +421,16 @@ def status_of(snapshot: Snapshot) -> TaskStatus:
             "rejects": dict(status.rejects),
             "checksum": status.checksum,
             "buckets": [ReportBucket.model_validate(bucket) for bucket in status.buckets],
-            "relays": [_at_relay(kept) for kept in status.holdings],
+            "relays": [_at_relay(kept, stored.head) for kept in status.holdings],
         }
     return TaskStatus.model_validate(known)
 
 
-def _at_relay(kept: RelayHoldings) -> RelayReports:
+def _at_relay(kept: RelayHoldings, head: TaskHead) -> RelayReports:
     held = kept.holdings
-    known = {"relay": kept.relay, "held": held.reports, "least": held.least, "lost": held.lost}
+    known = {"relay": kept.relay, "held": held.reports, "lost": held.lost}
+    known["least"] = None if head.at_the_end else held.least
     return RelayReports.model_validate({**known, "reported": kept.at, "since": kept.since})
-
-
-def in_steps(curator: Curator, task_id: str, reports: int) -> int:
-    """A number of reports as strangers see it: a multiple of ``STEP``, each late at random.
-
-    Whoever sends reports would otherwise find out by how many are missing to the next multiple
-    whether another came (docs/adr/0303).
-    """
-    step, rest = divmod(reports, STEP)
-    drawn = sha256(f"{curator.steps_key} {task_id} {step}".encode()).digest()
-    return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
 
 def waves_of(curator: Curator, head: TaskHead) -> list[StoredTask]:
@@ -502,7 +465,8 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
     register = None
     if uploaded.register is not None:
         register = read_table(uploaded.register, Stated(decimal=settings.decimal))
-    columns = read_table(uploaded.public, settings.stated)
+    public = uploaded.public
+    columns = None if public is None else read_table(public, settings.stated)
     return build_task(settings, columns, make_base, register)
 
 
@@ -512,10 +476,5 @@ def previewed(public: bytes, stated: Stated) -> Preview:
     return preview(read_table(public, stated, undecided=True))
 
 
-def planned(public: bytes, settings: Publication, register: bytes | None) -> Plan:
-    values = settings.model_dump(
-        mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
-    )
-    if settings.waves:
-        values |= {"waves": len(settings.waves), "mode": settings.mode}
-    return plan(public, register=register, **values)
+def planned(public: bytes | None, settings: Publication, register: bytes | None) -> Plan:
+    return plan(public, register=register, **settings.of_plan())

@@ -1,6 +1,6 @@
 /** A holder's calls, by `python -m scripts.write_calls` from protocol/calls.py. */
 
-export const VERSION = 3;
+export const VERSIONS = [2, 3, 4];
 export const TASKS = "/v1/tasks";
 export const TASK_ID = "[0-9a-f]{64}";
 export const TASK_TYPE = "application/vnd.privet.task+msgpack";

@@ -6,17 +6,18 @@
  * without inline styles or scripts suffices. The person's record is in the fields alone, until they send.
  */
 
+import { calendar } from "./calendar.js";
 import { people, figure } from "./explanation.js";
 import { element, makeForm } from "./form.js";
-import { answer, check, epsilonOf, memberOf, status, turn, validate } from "./holder.js";
-import { collectionOf, loadTask, taskIdIn } from "./http.js";
+import { answer, answersTo, check, codeToKeep, epsilonOf, keepAnswered, memberOf, restore, status, turn, validate } from "./holder.js";
+import { checkPhase, collectionOf, loadTask, taskIdIn } from "./http.js";
 import { splitsOf } from "./disclosures.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { MemoryStore, disclosed, keptIn, spent } from "./ledger.js";
-import { isPanel, lifetimeOf, wholePanel } from "./panels.js";
+import { isPanel, lifetimeOf, numberOf, partOf, turnsOf, waveTask, wholePanel } from "./panels.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
-import { rowsOf } from "./results.js";
+import { around, rowsOf } from "./results.js";
 import { Wording, groupInWords } from "./review.js";
 import { styleSheet } from "./style.js";
 import { hex, readTask } from "./task.js";
@@ -24,19 +25,26 @@ import { SPOKEN, textsFor } from "./texts.js";
 import { best, preferred, translator } from "./translation.js";
 import { takePage } from "./whole-page.js";
 
-/** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
-const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
+/** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end; `QUESTION` of one answer. */
+const [ANSWERS_START, QUESTION, ANSWERS_END, ID_START, TASK_START] = [9, 11, 69, 64, 41];
 
 /** What is said of a problem, by its type and its kind, or its type; of any other, that it failed. */
 const SAID = {
-  "task-not-open not-yet-open": "opensOn", "task-not-open full": "ended", "task-not-open over": "ended", "wrong-clock": "wrongClock",
+  "task-not-open not-yet-open": "opensOn", "task-not-open over": "ended", "wrong-clock": "wrongClock",
   "refused groups": "smallGroup", "refused invitation": "invitationMissing", "invalid-request invitation": "invitationWrong",
   "budget-spent task": "tooMuch", "budget-spent year": "spent", "budget-spent disclosed": "disclosedEnough",
   "task-not-open": "notOpen", "task-not-found": "unknownTask", "not-authorized": "invitationWrong",
   "quota-reached": "quota", "invalid-task": "unsafe", "task-mismatch": "unsafe", refused: "unsafe",
   unreachable: "unreachable", overloaded: "unreachable", "storage-failed": "unreachable", "too-many-requests": "unreachable",
   "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
+  "unreachable login-page": "loginPage", "invalid-request plain-http": "plainHttp",
 };
+
+/** Seconds without a visit after which some browsers delete what a page keeps. */
+const KEPT_FOR = 7 * 86_400;
+
+/** Characters of a file that are looked through for a code. */
+const CODE_WITHIN = 10_000;
 
 /** Seconds after which a relay that holds a message is asked about it again, one after the other. */
 const ASKED_AGAIN = [5, 10, 20, 30];
@@ -50,12 +58,12 @@ const Base = globalThis.HTMLElement ?? class {}; // so that servers may import i
 
 /**
  * Attributes: `task`, the task's address; `language`, else the browser's; `invitation`; `curator-key`, 64
- * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's; `page`,
+ * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the page's; `page`,
  * where it is a page of its own and not a part of one;
  * `preview`, a task's bytes in base64url, which is shown as people will see it: nothing is fetched, sent or stored.
  *
- * Dispatches `privet-step` with `{step, title, language}`: `questions`, `check`, `sending`; `receipt` with the
- * answer's `state`; `stopped` with a problem's `type`.
+ * Dispatches `privet-step` with `{step, title, language}`: `start`, `before`, `questions`, `check`, `sending`; `receipt` with the
+ * answer's `state`, or `restored`; `stopped` with a problem's `type`.
  */
 export class PrivetAnswer extends Base {
   static observedAttributes = ["task", "language", "invitation", "curator-key", "level", "preview"];
@@ -120,14 +128,23 @@ class Visit {
   /** Whether the person has just agreed to take part in a panel, so that the next visit goes on with the questions. */
   #agreed = false;
 
+  /** Whether the person said that they answered nothing that this browser does not know. */
+  #isSure = false;
+
+  /** Whether a code may restore a part in a panel. */
+  #isRestorable = false;
+
   /** Whether all questions have been answered once, so that a changed answer leads back to the check. */
   #isChecked = false;
 
   /** Whether the relay is the curator's own, which is said at the start and before anything is sent. */
   #isTrial = false;
 
-  /** Whether a relay is known to pass the message on only together with others, run by somebody else. */
-  #isAmongOthers = false;
+  /** What answers to a panel give away, which is counted. */
+  #given = "";
+
+  /** The text about a message that a relay holds. */
+  #held = "held";
 
   /**
    * @param {PrivetAnswer} host
@@ -141,12 +158,14 @@ class Visit {
     this.host = host;
     this.dispatch = dispatch;
     this.earlier = earlier;
+    this.#isSure = earlier !== null && earlier.#isSure;
     this.languages = language ? [language, ...preferred()] : preferred();
     this.preview = host.getAttribute("preview");
     this.options = {
       store: this.preview === null ? new IndexedDBStore() : new MemoryStore(), languages: this.languages,
       curatorKey: host.getAttribute("curator-key") || undefined, invitation: host.getAttribute("invitation") || undefined,
     };
+    this.site = host.hasAttribute("page") ? null : location.host;
     this.level = Number(host.getAttribute("level")) || 2;
     this.place = element("div", { id: "answer" });
   }
@@ -168,8 +187,12 @@ class Visit {
         return;
       }
       const earlier = await this.options.store.find(taskIdIn(this.url));
-      if (earlier === undefined) await this.#ask();
-      else await this.#showEarlier(earlier);
+      if (earlier === undefined) {
+        await this.#ask();
+        return;
+      }
+      if (earlier.panel || earlier.state === "held") await loadTask(this.url, { ...this.options, attempts: 1 }).then((task) => this.#open(task), ofProblem);
+      await this.#showEarlier(earlier);
     });
   }
 
@@ -185,7 +208,7 @@ class Visit {
   #show(at) {
     this.#at = at;
     const isStart = at < 0;
-    for (const [id, isShown] of [["start", isStart], ["counts", isStart], ["form", !isStart], ["preview", false]]) this.#$(id).hidden = !isShown;
+    for (const [id, isShown] of [["start", isStart], ["counts", isStart], ["restore", isStart && this.#isRestorable], ["form", !isStart], ["preview", false]]) this.#$(id).hidden = !isShown;
     this.#fields.forEach(({ field }, i) => { field.hidden = i !== at; });
     const total = this.#fields.length;
     this.#$("number").textContent = this.#say("number", { number: at + 1, total });
@@ -226,15 +249,29 @@ class Visit {
     return [
       element("p", { id: "trial", className: "warning", hidden: true }),
       element("p", { id: "speak" }, element("label", { for: "language" }, said("span", "language"), " ", element("select", { id: "language" }))),
+      element("p", { id: "in-studys-language", hidden: true }, element("button", { type: "button", className: "link" })),
       this.#heading(0, { id: "name", tabIndex: -1 }),
+      element("p", { id: "wave", className: "help", hidden: true }),
       element("p", { id: "state", role: "status" }),
       section(
         "start", "name", { hidden: true },
-        element("p", { id: "asks" }), said("p", "inShort"), said("button", "start", { id: "begin", type: "button" }),
+        element("p", { id: "asks" }), element("p", {}, said("span", "stay"), " ", said("span", "inShort"), " ", element("span", { id: "hint" })), said("p", "keepFirst", { id: "keep-first", hidden: true }), said("button", "start", { id: "begin", type: "button" }),
         said("p", "choice", { className: "help" }),
         details("who", "whoTitle", {}),
         details("what", "sentTitle", {}, element("ol", { id: "sent" })),
         details("learn", "learnTitle", {}, said("p", "learnLead"), element("div", { id: "people" }), said("p", "learnAfter"), element("p", { id: "odds", className: "help" })),
+      ),
+      section(
+        "before", "before-title", { hidden: true }, this.#heading(1, { id: "before-title", tabIndex: -1 }), said("p", "beforeWhy", { id: "before-why" }),
+        element("div", { className: "buttons" }, ...["beforeNo", "beforeYes"].map((id) => said("button", id, { id, type: "button", className: "quiet" }))),
+        said("p", "beforeRefused", { id: "before-refused", className: "warning", hidden: true, tabIndex: -1 }),
+      ),
+      details(
+        "restore", "restoreTitle", { hidden: true },
+        element("p", {}, said("label", "restoreField", { for: "code" }), element("input", { id: "code", type: "text", autocomplete: "off", spellcheck: false, "aria-describedby": "code-fault" })),
+        element("p", {}, said("label", "restoreFile", { for: "code-file" }), " ", element("input", { id: "code-file", type: "file" })),
+        element("p", { id: "code-fault", className: "fault", role: "alert" }),
+        said("button", "restoreUse", { id: "use-code", type: "button", className: "quiet" }),
       ),
       element(
         "form", { id: "form", hidden: true, noValidate: true, autocomplete: "off" },
@@ -246,7 +283,7 @@ class Visit {
             "div", { className: "buttons" }, element("button", { id: "next", type: "submit" }),
             said("button", "previous", { id: "previous", type: "button", className: "quiet" }),
           ),
-          said("p", "questionsStay", { className: "help" }),
+          said("p", "stay", { className: "help" }),
           details("unfit", "unfitTitle", {}, said("p", "unfit"), said("button", "unfitButton", { id: "unfit-button", type: "button", className: "quiet" })),
         ),
       ),
@@ -267,15 +304,22 @@ class Visit {
         ),
       ),
       section(
-        "results", "results-title", { hidden: true }, titled("results-title", "resultsTitle"), element("div", { id: "figures" }),
+        "results", "results-title", { hidden: true }, this.#heading(1, { id: "results-title" }), element("div", { id: "figures" }),
         said("p", "resultsMayChange", { id: "results-may-change" }), said("p", "resultsLead", { className: "help" }),
+        said("p", "resultsRing", { id: "results-ring", className: "help" }),
       ),
       section(
         "receipt", "receipt-title", { hidden: true }, this.#heading(1, { id: "receipt-title", tabIndex: -1 }),
         ...["outcome", "receipt-facts"].map((id) => element("p", { id })), ...["receipt-group", "receipt-date"].map((id) => element("p", { id, hidden: true })),
-        said("p", "resultsLater", { id: "receipt-results" }), said("p", "receiptBack"),
+        element("p", { id: "next-wave", hidden: true }), said("p", "resultsLater", { id: "receipt-results" }), element("p", { id: "receipt-asker", hidden: true }), said("p", "receiptBack"),
         said("button", "again", { id: "again", type: "button", hidden: true }),
       ),
+      section(
+        "keep", "keep-title", { hidden: true }, titled("keep-title", "keepTitle"), said("p", "keepWhy"),
+        element("div", { className: "buttons" }, said("button", "keepSave", { id: "save-code", type: "button", className: "quiet" }), said("button", "keepShow", { id: "show-code", type: "button", className: "quiet" })),
+        element("pre", { id: "shown-code", hidden: true }),
+      ),
+      said("button", "calendar", { id: "calendar", type: "button", className: "quiet", hidden: true }),
       said("button", "retry", { id: "retry", type: "button", hidden: true }),
       details("technical", "details", { hidden: true }, element("p", { id: "fault" })),
       details("counts", "limitTitle", { hidden: true }, element("p", { id: "ledger" })),
@@ -302,7 +346,7 @@ class Visit {
     try {
       await work();
     } catch (error) {
-      for (const part of ["start", "form", "preview"]) this.#$(part).hidden = true;
+      for (const part of ["start", "before", "restore", "form", "preview"]) this.#$(part).hidden = true;
       this.#tell(this.#sayProblem(error));
       this.#$("fault").textContent = error.message;
       this.#$("technical").hidden = isExact(error);
@@ -327,12 +371,14 @@ class Visit {
 
   #sayProblem({ type, why }) {
     const { opens, closes, clockAhead, panel } = this.task ?? {};
+    const wave = panel && { wave: numberOf(panel, this.task) + 1, total: panel.waves.length };
     const isEarly = why === "not-yet-open";
     const isLate = why === "over" && closes !== null && now() >= closes;
     const isTurn = panel !== undefined && !isPanel(this.task);
-    const dated = isEarly && isTurn ? "yourTurn" : isLate ? (isTurn && panel.mode === "rotate" ? "turnOver" : "closedOn") : undefined;
+    const isDrawn = isTurn && panel.mode === "rotate";
+    const dated = isEarly && isTurn ? (isDrawn ? "yourTurn" : "waveNext") : isLate ? (isDrawn ? "turnOver" : "closedOn") : undefined;
     return this.#say(dated ?? SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
-      host: this.#host, date: this.#texts.date((isEarly ? opens : closes) ?? now()), end: this.#texts.date(closes ?? now()),
+      ...wave, host: this.#host, date: isEarly ? this.#texts.date(opens ?? now()) : this.#texts.end(closes ?? now()), end: this.#texts.end(closes ?? now()),
       device: this.#texts.date(now()), server: this.#texts.date(now() + (clockAhead ?? 0)),
     });
   }
@@ -347,13 +393,26 @@ class Visit {
     const asked = collectionOf(url, this.options); // beside the task, since each takes a round trip
     asked.catch(() => {}); // said below, if nothing is said before
     this.#open(await loadTask(url, this.options));
-    if (this.task.panel?.mode === "rotate" && await memberOf(this.task, this.options.store) === undefined) {
+    const { panel } = this.task;
+    const last = panel && (await answersTo(this.task, this.options.store)).at(-1);
+    const isOver = panel !== undefined && now() >= panel.waves.at(-1)[1];
+    if (isOver && last === undefined) await this.#showOutcome();
+    else if (panel !== undefined && !isOver && await this.#isUnknown()) return;
+    if (panel?.mode === "rotate" && await memberOf(this.task, this.options.store) === undefined) {
       this.#open(await wholePanel(this.task));
       await check(this.task, this.options);
+      await this.#sayWave();
       await this.#showForm(await asked);
       return;
     }
-    const answered = await this.#takeTurn();
+    let answered = isOver ? last : await this.#takeTurn();
+    if (now() < (this.task.opens ?? 0)) answered = last; // between two waves
+    if (panel !== undefined && answered !== undefined) {
+      this.#open(await waveTask(this.task, numberOf(panel, answered)));
+      this.url = this.task.url;
+    }
+    await this.#sayWave();
+    if (answered === undefined && await this.#isUnsure()) return;
     if (answered === undefined) await this.#showForm(await this.#checkAnswerable(this.url === url ? asked : collectionOf(this.url, this.options)));
     else await this.#showEarlier(answered);
   }
@@ -367,6 +426,118 @@ class Visit {
     return this.options.store.find(task.id);
   }
 
+  /** Ask whether waves were answered, where nothing is known of a person and may have been deleted; whether that is asked. */
+  async #isUnknown() {
+    const { task, options: { store } } = this;
+    const { waves } = task.panel;
+    if (this.#isSure || now() < waves[0][0] + KEPT_FOR || await memberOf(task, store) !== undefined) return false;
+    this.#askBefore("beforeTitle", [...waves.keys()].filter((wave) => waves[wave][0] <= now()), () => {
+      this.#$("before-refused").hidden = false;
+      this.#$("restore").open = true;
+      this.#$("before-refused").focus();
+    });
+    return true;
+  }
+
+  /** Ask whether this wave was answered after a code was saved, of which it would not know; whether that is asked. */
+  async #isUnsure() {
+    const { task, options: { store } } = this;
+    const member = task.panel && await memberOf(task, store);
+    const answered = task.panel ? await answersTo(task, store) : [];
+    if (this.#isSure || !member?.restored || now() < task.opens || now() >= task.closes || answered.some(({ bytes }) => bytes.length > 0)) return false;
+    const wave = numberOf(task.panel, task);
+    this.#$("before-why").hidden = true;
+    this.#askBefore("beforeSince", [wave], () => void this.#guarded(async () => {
+      const numbers = answered.map((each) => numberOf(task.panel, each));
+      await keepAnswered(task, partOf(member, task, epsilonOf(task), [...numbers, wave]), this.options);
+      this.restart();
+    }));
+    return true;
+  }
+
+  #askBefore(key, waves, confirm) {
+    const said = waves.map((wave) => this.#texts.number(wave + 1));
+    this.#$("before-title").textContent = this.#say(key, { waves: this.#texts.list(said, "disjunction") });
+    this.#$("beforeNo").onclick = () => {
+      this.#isSure = true;
+      this.restart();
+    };
+    this.#$("beforeYes").onclick = confirm;
+    this.#$("before").hidden = false;
+    this.#offerRestoring();
+    this.#tell("");
+    this.#step("before");
+  }
+
+  /** Take up a code from its field or a file. */
+  #offerRestoring() {
+    const [field, file, fault] = ["code", "code-file", "code-fault"].map((id) => this.#$(id));
+    const use = async (text) => {
+      try {
+        await restore(this.task, text, this.options);
+      } catch (error) {
+        if (error.type !== "invalid-request") throw error;
+        fault.textContent = this.#say(error.why === "other-code" ? "restoreOther" : "restoreDamaged");
+        field.setAttribute("aria-invalid", "true");
+        return;
+      }
+      this.#isSure = false; // of what came after that code
+      this.restart();
+    };
+    this.#$("use-code").onclick = () => void this.#guarded(() => use(field.value));
+    file.onchange = () => void this.#guarded(async () => use(await file.files[0].slice(0, CODE_WITHIN).text()));
+    this.#$("restore").hidden = false;
+  }
+
+  /** Offer a code to keep, as a file and to be shown: in no address, and nowhere until it is asked for. */
+  #offerCode() {
+    this.#$("keep").hidden = false;
+    this.#$("save-code").onclick = () => void this.#guarded(async () => {
+      const code = await codeToKeep(this.task, this.options);
+      saveFile("privet-code.txt", "text/plain", `${this.#wording.own(this.task.name).text}\n${pageAddress()}\n${code}\n`);
+    });
+    this.#$("show-code").onclick = () => void this.#guarded(async () => {
+      this.#$("shown-code").textContent = await codeToKeep(this.task, this.options);
+      this.#$("shown-code").hidden = false;
+    });
+  }
+
+  /** Which wave of a panel this is, which ones were answered and what that costs of all, and which one is next. */
+  async #sayWave() {
+    const { task, options: { store } } = this;
+    if (task?.panel === undefined) return;
+    const { panel: { mode, waves } } = task;
+    const answered = await answersTo(task, store);
+    const [member, epsilon, total] = [await memberOf(task, store), epsilonOf(task), waves.length];
+    const done = answered.map((each) => numberOf(task.panel, each));
+    const dated = (key, wave) => this.#say(key, { wave: wave + 1, total, date: this.#texts.date(waves[wave][0]), end: this.#texts.end(waves[wave][1]) });
+    const part = member ?? (mode === "repeat" ? { wave: null, lifetime: lifetimeOf(task, epsilon, now()) } : undefined);
+    this.#given = this.#say("waveSpent", {
+      waves: answered.length > 0 ? this.#texts.list(done.map((wave) => this.#texts.number(wave + 1))) : this.#say("waveNone"),
+      spent: this.#texts.number(answered.reduce((sum, each) => sum + each.epsilon, 0)),
+      lifetime: this.#texts.number(part?.lifetime ?? epsilon),
+    });
+    const isDrawn = mode === "repeat" || !isPanel(task);
+    this.#$("wave").textContent = isDrawn ? dated("waveOf", isPanel(task) ? 0 : numberOf(task.panel, task)) : this.#say("waveOne", { total });
+    const next = part && turnsOf(part, task, epsilon, now()).find((wave) => !done.includes(wave) && now() < waves[wave][1]);
+    this.#$("next-wave").textContent = next === undefined ? this.#say(mode === "rotate" ? "waveDone" : "waveLast") : dated("waveNext", next);
+    for (const id of ["wave", "next-wave"]) this.#$(id).hidden = false;
+    const isToCome = next !== undefined && now() < waves[next][0];
+    this.#$("calendar").hidden = !isToCome;
+    if (isToCome && member !== undefined) this.#offerCode();
+    this.#$("calendar").onclick = () => void this.#remind(next);
+  }
+
+  /** Save a calendar file for a wave. */
+  async #remind(wave) {
+    const { id, name, panel: { waves } } = await waveTask(this.task, wave);
+    const url = pageAddress();
+    const said = { name: this.#wording.own(name).text, wave: wave + 1, total: waves.length, url };
+    const [title, text] = ["calendarTitle", "calendarText"].map((key) => this.#say(key, said));
+    const [opens, closes] = waves[wave];
+    saveFile(`wave-${wave + 1}.ics`, "text/calendar", calendar({ id, title, text, url, opens, closes }, now()));
+  }
+
   /** Show the form of a task that stands in the page itself, to whoever asks. */
   async #showPreview() {
     const bytes = Uint8Array.from(atob(this.preview.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
@@ -377,13 +548,15 @@ class Visit {
     this.#warn("previewTitle");
     if (task.invited) this.options.invitation = "preview";
     await check(this.task, { ...this.options, now: () => Math.max(now(), task.opens ?? 0) });
+    await this.#sayWave();
     await this.#showForm({});
   }
 
   /** @param {import("./http.js").Task} task whose texts are said from now on */
   #open(task) {
     this.task = task;
-    this.#wording = new Wording(this.#texts, task, this.languages);
+    this.#held = task.smallest_batch === "all" ? "heldToTheEnd" : "held";
+    this.#wording = new Wording(this.#texts, task, this.languages, this.site);
     this.#name(this.#wording.own(task.name), "loading");
     this.#sayAll();
     this.#offerLanguages();
@@ -398,6 +571,19 @@ class Visit {
     const place = this.#$("language");
     place.replaceChildren(...offered.map((tag) => element("option", { value: tag, lang: tag, selected: tag === now }, new Intl.DisplayNames([tag], { type: "language" }).of(tag))));
     place.onchange = () => this.host.setAttribute("language", place.value);
+    const studys = [language, ...translations.map((each) => each.language)].filter(Boolean);
+    const spoken = best(studys, SPOKEN);
+    if (spoken !== undefined && best([this.#texts.language], studys) === undefined) void this.#offerLanguage(spoken);
+  }
+
+  /** Offer the page in a language of the study, in that language, where the study has no text in the reader's. */
+  async #offerLanguage(language) {
+    const texts = await textsFor([language]);
+    const button = this.#$("in-studys-language").firstChild;
+    button.textContent = texts.say("inStudysLanguage");
+    button.lang = texts.language;
+    button.onclick = () => this.host.setAttribute("language", texts.language);
+    this.#$("in-studys-language").hidden = false;
   }
 
   #warn(key) {
@@ -407,7 +593,7 @@ class Visit {
 
   async #showForm({ asFiles, oneOperator = false }) {
     const { task, earlier } = this;
-    this.#isAmongOthers = !oneOperator && (task.smallest_batch ?? 0) > 1;
+    if (!oneOperator && task.smallest_batch > 1) this.#held = "heldAmongOthers";
     this.#isTrial = oneOperator;
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
@@ -417,9 +603,10 @@ class Visit {
     const again = earlier?.task?.id === task.id;
     if (again) earlier.#fields.forEach(({ entered }, i) => fields[i].enter(entered()));
     this.#fields = fields;
+    if (fields.length === 1 && fields[0].title.textContent === this.#$("name").textContent) fields[0].field.classList.add("named");
     this.random = again && earlier.random || fixedRandomness();
     const goesOn = earlier !== null && earlier.#agreed;
-    this.#isMoving = goesOn;
+    this.#isMoving = goesOn || this.#isSure;
     this.earlier = null;
     this.#$("fields").append(...fields.map(({ field }) => field));
     this.#$("start").querySelector(".help").prepend(this.#say("howMany", { count: fields.length }), " ");
@@ -438,6 +625,8 @@ class Visit {
     });
     this.#$("unfit-button").addEventListener("click", () => review(new OpenedRecord(task, null))); // no map of fields: a misfit
     for (const id of ["back", "previous"]) this.#$(id).addEventListener("click", () => this.back());
+    this.#isRestorable = task.panel !== undefined && this.preview === null && member === undefined;
+    if (this.#isRestorable) this.#offerRestoring();
     this.#$("begin").addEventListener("click", () => (isPanel(task) && this.preview === null ? void this.#guarded(() => this.#takePart()) : this.#show(0)));
     this.#$("send").addEventListener("click", () => void this.#guarded(() => this.#submit(ready)));
     this.#tell("");
@@ -447,6 +636,7 @@ class Visit {
 
   /** Draw this person's turn, who has agreed to it, and go on with that wave. */
   async #takePart() {
+    askToKeep();
     await turn(this.task, this.options);
     this.#agreed = true;
     this.restart();
@@ -458,7 +648,7 @@ class Visit {
     this.#showResults(collection, this.task, this.#wording.own);
     await check(this.task, this.options);
     const { phase, results } = collection;
-    if (phase !== null && phase !== "open") throw new Problem("task-not-open", "It takes no reports now.", results === null ? phase : "over");
+    checkPhase(results === null ? phase : "over");
     if (collection.invited && !this.options.invitation) throw new Problem("refused", "It needs an invitation.", "invitation");
     return collection;
   }
@@ -467,7 +657,10 @@ class Visit {
   #showResults({ results, settled }, task, own) {
     if (results === null) return;
     this.#$("figures").replaceChildren(...rowsOf(results, task, this.#texts, own, (...children) => this.#heading(2, {}, ...children)));
+    this.#$("results-ring").hidden = results.figures.every((each) => typeof each.public !== "number");
     this.#$("results-may-change").hidden = settled === true;
+    const wave = task.panel && { wave: numberOf(task.panel, task) + 1, total: task.panel.waves.length };
+    this.#$("results-title").textContent = this.#say(wave ? "resultsWave" : "resultsTitle", wave);
     this.#$("results").hidden = false;
   }
 
@@ -485,19 +678,19 @@ class Visit {
     } else {
       this.#$("asks").append(element("strong", {}, theirs(asker.name)), ": ", theirs(asker.purpose));
       const link = element("a", { href: asker.link, target: "_blank", rel: "noopener noreferrer" }, asker.link);
-      const way = wayTo(asker.contact);
-      const contact = way === null ? theirs(asker.contact) : element("a", { href: way }, asker.contact);
-      const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", contact], ["whoLink", link]];
+      const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", contactOf(theirs(asker.contact))], ["whoLink", link]];
       who.append(element("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [element("dt", {}, this.#say(key)), element("dd", {}, value)])));
     }
     if (description !== "") who.append(element("blockquote", {}, theirs(description)));
     if (asker !== undefined || description !== "") who.append(element("p", { className: "help" }, this.#say("whoTheirs")));
     who.hidden = who.childElementCount === 1;
+    this.#$("keep-first").hidden = !(now() < this.task.panel?.waves.at(-1)[0]);
     const sent = this.#wording.sent({ asFiles, invitation: this.options.invitation });
-    const when = isPanel(this.task) ? sent[1] : closes === null ? "" : this.#say("whoDates", { date: this.#texts.date(closes) });
+    const when = this.task.panel !== undefined ? sent[1] : closes === null ? "" : this.#say("whoDates", { date: this.#texts.end(closes) });
     this.#$("start").querySelector(".help").append(" ", element("span", {}, when));
     this.#$("sent").append(...sent.map((words) => element("li", {}, words)));
-    const { many, picture, ofMany, ofFew, odds } = this.#wording.learn();
+    const { hint, many, picture, ofMany, ofFew, odds } = this.#wording.learn();
+    this.#$("hint").textContent = hint;
     this.#$("people").append(
       people(many, picture),
       element("p", { className: "key" }, figure(true), ofMany),
@@ -555,7 +748,7 @@ class Visit {
     this.#$("speak").hidden = true;
     this.#tell(this.#say("sending"));
     this.#step("sending");
-    navigator.storage?.persist?.().catch(() => {}); // which is a wish
+    askToKeep();
     await this.#deliver(this.task, ready);
   }
 
@@ -577,13 +770,23 @@ class Visit {
     this.#name({ text: earlier.name, lang: earlier.lang }, "loading");
     const kept = await this.#standing(earlier);
     await this.#showReceipt(kept);
-    const collection = await collectionOf(this.url, { ...this.options, attempts: 1 });
-    if (collection.results === null) return;
-    const task = await loadTask(this.url, this.options);
+    const name = await this.#showOutcome();
+    if (name === undefined) return;
+    this.#name(name, "receipt", { state: standingOf(kept) }); // it was kept in the language of that time
+    this.#$("receipt-results").hidden = true;
+  }
+
+  /** Show what came out, of a panel in the wave that ended last; the task's name in the reader's language, if there is anything. */
+  async #showOutcome() {
+    const ended = this.task?.panel?.waves.findLastIndex(([, closes]) => closes <= now());
+    if (ended === -1) return undefined;
+    const url = ended === undefined ? this.url : (await waveTask(this.task, ended)).url;
+    const collection = await collectionOf(url, { ...this.options, attempts: 1 });
+    if (collection.results === null) return undefined;
+    const task = await loadTask(url, this.options);
     const own = translator(task, this.languages);
     this.#showResults(collection, task, own);
-    this.#name(own(task.name), "receipt", { state: kept.state }); // it was kept in the language of that time
-    this.#$("receipt-results").hidden = true;
+    return own(task.name);
   }
 
   /** A kept answer as the relay that holds it says that it stands, or with why it does not say. */
@@ -611,12 +814,14 @@ class Visit {
     }
   }
 
-  async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail }) {
+  async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail, asker = null, lang }) {
     const own = textOf(state, reason);
     const why = own in this.#texts.catalogue ? own : reason === null || state === "lost" ? undefined : SAID[reason] ?? "failed";
     const share = this.#texts.percent(epsilon / this.options.store.caps.year);
-    const became = state === "held" && this.#isAmongOthers ? "heldAmongOthers" : state;
-    this.#$("receipt-title").textContent = this.#say(`${state}Title`);
+    const stands = standingOf({ state, bytes });
+    const became = stands === "held" ? this.#held : stands;
+    this.#$("receipt-title").textContent = this.#say(`${stands}Title`);
+    this.#$("receipt-facts").hidden = bytes.length === 0;
     this.#$("outcome").textContent = [why && this.#say(why), this.#say(became, { host: this.#host, share })].filter(Boolean).join(" ");
     this.#$("receipt-facts").textContent = this.#say("receiptFacts", { size: bytes.length, date: this.#texts.date(drawn) });
     this.#$("receipt-group").hidden = told === null;
@@ -624,17 +829,23 @@ class Visit {
     this.#$("fault").textContent = detail ?? "";
     this.#$("technical").hidden = detail === null || state === "counted";
     this.#$("receipt-date").hidden = closes === null || now() >= closes;
-    if (closes !== null) this.#$("receipt-date").textContent = this.#say("receiptDate", { date: this.#texts.date(closes) });
+    if (closes !== null) this.#$("receipt-date").textContent = this.#say("receiptDate", { date: this.#texts.end(closes) });
+    this.#$("receipt-asker").hidden = asker === null;
+    if (asker !== null) {
+      const theirs = (text) => element("span", { lang }, text);
+      this.#$("receipt-asker").replaceChildren(...around(this.#say("receiptAsker", { name: "\0", contact: "\0" }), theirs(asker.name), contactOf(theirs(asker.contact))));
+    }
     this.#$("again").hidden = true;
     const deliver = () => {
       this.#tell(this.#say("sending"));
       void this.#guarded(() => this.#deliver(this.url, null)); // the stored bytes, so no record is needed
     };
     if (state !== "counted" && state !== "held") this.#offerAgain(this.#$("again"), deliver);
+    await this.#sayWave();
     for (const id of ["receipt", "counts"]) this.#$(id).hidden = false;
     this.#$("receipt-title").focus();
     this.#tell("");
-    this.#step("receipt", { state });
+    this.#step("receipt", { state: stands });
     await this.#showLimit();
   }
 
@@ -649,8 +860,15 @@ class Visit {
     const told = disclosed(answers, now());
     if (told > 0 || splits !== null) said.push(this.#say("limitDisclosed", { used: share(told, store.caps.disclosed) }));
     if (splits !== null) said.push(this.#say("limitThis", { share: share(disclosed(answers, now(), splits) - told, store.caps.disclosed) }));
+    if (this.#given) said.push(this.#given);
     this.#$("ledger").textContent = said.join(" ");
   }
+}
+
+/** A contact, as a link where it is one. */
+function contactOf(shown) {
+  const href = wayTo(shown.textContent);
+  return href === null ? shown : element("a", { href }, shown);
 }
 
 /** The address of a contact that is all of it an e-mail address or a telephone number; null of any other. */
@@ -659,8 +877,31 @@ function wayTo(contact) {
   return /^\+?\d[\d\s().\/-]{4,}$/.test(contact) ? `tel:${contact.replace(/[^+\d]/g, "")}` : null;
 }
 
+/** The page's address without what stands behind its hash, such as an invitation. */
+const pageAddress = () => location.href.replace(/#.*/, "");
+
+/** Ask the browser to keep what this page stores, which is a wish. */
+function askToKeep() {
+  navigator.storage?.persist?.().catch(() => {});
+}
+
+/** Have the browser save a file that is made here. */
+function saveFile(name, type, text) {
+  const href = URL.createObjectURL(new Blob([text], { type }));
+  element("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000); // once it is saved
+}
+
+/** Ignores a problem, after which something else is shown. */
+function ofProblem(error) {
+  if (!(error instanceof Problem)) throw error;
+}
+
+/** The state of an answer; of one that a code to keep, or somebody's word, is all that is known of, `restored`. */
+const standingOf = ({ state, bytes }) => (bytes.length === 0 ? "restored" : state);
+
 /** Whether what is said of a problem leaves nothing to tell. */
-const isExact = ({ type, why }) => `${type} ${why}` in SAID || type === "wrong-clock";
+const isExact = ({ type, why }) => `${type} ${why}` in SAID || ["wrong-clock", "quota-reached"].includes(type);
 
 /**
  * Random bytes that are drawn once: other answers give other messages by the same chance, so nobody
@@ -681,8 +922,9 @@ function fixedRandomness() {
 /** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */
 function parts(bytes, { strata, mechanisms }) {
   const text = hex(bytes);
-  const payload = bytes.length - ANSWERS_END - mechanisms[0].reportBytes;
-  const hidden = strata === null ? ANSWERS_START : payload + mechanisms[0].stratumBytes;
+  const mechanism = mechanisms[strata === null ? 0 : bytes[QUESTION]];
+  const payload = bytes.length - ANSWERS_END - mechanism.reportBytes;
+  const hidden = strata === null ? ANSWERS_START : payload + mechanism.stratumBytes;
   const places = [
     ...(strata === null ? [] : [[payload, hidden, "group"]]),
     [hidden, bytes.length - ANSWERS_END, "payload"],

@@ -9,11 +9,12 @@
 
 import { splitsOf } from "./disclosures.js";
 import { unknownNames } from "./features.js";
-import { clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, unixTime } from "./http.js";
+import { checkCollecting, clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, unixTime } from "./http.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { FINAL } from "./calls.js";
 import { Store, afford } from "./ledger.js";
-import { drawMember, isPanel, lifetimeOf, panelIdOf, turnsOf, waveTask, wholePanel } from "./panels.js";
+import { readCode, writeCode } from "./code.js";
+import { drawMember, isPanel, lifetimeOf, memberFrom, numberOf, panelIdOf, partOf, turnsOf, waveTask, wholePanel } from "./panels.js";
 import { MAX_DEPTH } from "./partition.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
@@ -96,6 +97,7 @@ export async function answer(task, record, options = {}) {
       await loadTask(url, options); // or it was deleted: told before anything is drawn
     }
     await check(loaded, options);
+    await checkCollecting(url, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
     const panel = isWave ? await panelIdOf(loaded) : null;
     if (loaded.panel?.mode === "repeat") await store.join(await drawMember(loaded, epsilon, now()), now(), splits);
@@ -163,6 +165,60 @@ export async function memberOf(task, store) {
 }
 
 /**
+ * @param {Task} task
+ * @param {Store} store
+ * @returns {Promise<Answer[]>} a person's answers to the task's panel, in the order of its waves
+ */
+export async function answersTo(task, store) {
+  const id = await panelIdOf(task);
+  return (await store.answers()).filter(({ panel }) => panel === id).sort((one, other) => one.closes - other.closes);
+}
+
+/**
+ * A secret that restores this person's part in a panel, here or elsewhere: which wave was drawn, and which ones were
+ * answered. It has nothing of the answers.
+ * @param {Task} task from `loadTask`
+ * @param {Options} [options]
+ * @returns {Promise<string | null>} null of a task that is no panel's, and before anything is drawn
+ */
+export async function codeToKeep(task, options = {}) {
+  checkOptions(options);
+  const { store = ownStore() } = options;
+  const member = await memberOf(task, store);
+  if (member === undefined) return null;
+  const answered = (await answersTo(task, store)).map((each) => numberOf(task.panel, each));
+  return writeCode(member.task, partOf(member, task, epsilonOf(task), answered));
+}
+
+/**
+ * Take up the part in a panel that a code is of. What is known already stays, and nothing is drawn or sent.
+ * @param {Task} task from `loadTask`
+ * @param {string} code from `codeToKeep`
+ * @param {Options} [options]
+ * @throws {Problem} `invalid-request` of a damaged code, with `code` as its `why`, or another panel's, with `other-code`
+ */
+export async function restore(task, code, options = {}) {
+  checkOptions(options);
+  if (task.panel === undefined) throw new Problem("invalid-request", "The task is not asked in waves, so it has no code.", "other-code");
+  const part = await readCode(code, await panelIdOf(task), task.panel);
+  await keepAnswered(task, part, options);
+}
+
+/** Keep a person's part in a panel with the waves that they say were answered, elsewhere or before. */
+export async function keepAnswered(task, part, options) {
+  const { now = unixTime, store = ownStore() } = options;
+  const [epsilon, splits] = [epsilonOf(task), await splitsOf(task)];
+  const member = await memberFrom(part, task, epsilon);
+  await store.restore(member, await Promise.all(part.answered.map(async (number) => {
+    const { id, url, closes } = await waveTask(task, number);
+    return {
+      task: id, panel: member.task, ...inWords({ task, disclosed: null }, options), closes, url, epsilon, splits, invitation: null,
+      id: "", bytes: new Uint8Array(), drawn: Math.min(closes, now()), state: /** @type {const} */ ("counted"), reason: null, detail: null,
+    };
+  })));
+}
+
+/**
  * Send again what nobody has accepted, and ask relays what became of what they hold.
  * @param {Options} [options] for all answers
  * @returns {Promise<Answer[]>} all that were not known to count, as they stand now; a fault is the `reason` of
@@ -173,7 +229,7 @@ export async function resend(options = {}) {
   const { store = ownStore() } = options;
   const outcomes = [];
   for (const kept of await store.answers()) {
-    if (kept.state === "counted" && !(await isMissed(kept, options))) continue;
+    if (kept.state === "counted" && (kept.bytes.length === 0 || !(await isMissed(kept, options)))) continue;
     outcomes.push(await deliver(store, kept, kept.url, options, true).catch(async (error) => {
       if (!(error instanceof Problem)) throw error;
       return await store.find(kept.task) ?? kept;
@@ -305,7 +361,8 @@ function inWords({ task, disclosed }, { languages = preferred() }) {
   const { text: name, lang } = own(task.name);
   const worded = (value) => (typeof value === "string" ? own(value).text : value);
   const conditions = disclosed?.conditions.map(([of, relation, value]) => [worded(of), relation, worded(value)]);
-  return { name, lang, disclosed: disclosed && { ...disclosed, conditions, replaced: disclosed.replaced.map(worded) } };
+  const asker = task.asker === undefined ? null : { name: own(task.asker.name).text, contact: own(task.asker.contact).text };
+  return { name, lang, asker, disclosed: disclosed && { ...disclosed, conditions, replaced: disclosed.replaced.map(worded) } };
 }
 
 /** The store of this page, one for all calls. */

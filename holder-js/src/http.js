@@ -10,6 +10,7 @@ import { readTask } from "./task.js";
 
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
+const PAGE_TYPE = "text/html"; // no answer to any call
 const CLOCK_SET = 3_600; // seconds by which the clock is off from a steady one where it was set, or the device slept
 
 /**
@@ -31,13 +32,14 @@ export const unixTime = () => Date.now() / 1000;
 /**
  * @param {string} url
  * @returns {string} the task's id
- * @throws {Problem} `invalid-request` for what is no task's address, or plain http to another machine
+ * @throws {Problem} `invalid-request` for what is no task's address, or plain http to another machine or in this page
  */
 export function taskIdIn(url) {
   const id = ADDRESS.exec(url)?.at(-1);
-  if (id === undefined) {
-    throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in ${TASKS}/ and an id.`);
-  }
+  const isPlain = id === undefined && ADDRESS.test(url.replace(/^http:/, "https:"));
+  if (id === undefined && !isPlain) throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in ${TASKS}/ and an id.`);
+  if (isPlain) throw new Problem("invalid-request", `${url} is plain http: use https.`, "plain-http");
+  if (globalThis.crypto?.subtle === undefined) throw new Problem("invalid-request", "There is no Web Crypto here: use https.", "plain-http");
   return id;
 }
 
@@ -87,6 +89,29 @@ export async function collectionOf(url, options = {}) {
   const reply = await persist(CALLS.readStatus, url, options);
   const { phase = null, settled, invited, asks_again: asksAgain = false, as_files: asFiles = false, one_operator: oneOperator = false, results = null } = json(reply);
   return { phase, collecting: phase === null ? null : phase === "open", settled, invited, asksAgain, asFiles, oneOperator, results };
+}
+
+/**
+ * Nothing is drawn for a task whose collection takes no reports now; one that does not say may take them.
+ * @param {string} url the task's address
+ * @param {HttpOptions} [options]
+ * @throws {Problem} as `checkPhase`
+ */
+export async function checkCollecting(url, options = {}) {
+  const phase = await collectionOf(url, { ...options, attempts: 1 }).then((status) => status.phase, (error) => {
+    if (!(error instanceof Problem)) throw error;
+    return null;
+  });
+  checkPhase(phase);
+}
+
+/**
+ * @param {import("./calls.js").Phase | null} phase of a collection; null where it is not known
+ * @throws {Problem} `quota-reached` or `task-not-open` if a report would not be counted now
+ */
+export function checkPhase(phase) {
+  if (phase === "full") throw new Problem("quota-reached", "It has all its answers.");
+  if (phase !== null && phase !== "open") throw new Problem("task-not-open", "It takes no reports now.", phase);
 }
 
 /**
@@ -142,12 +167,14 @@ async function persist(call, taskUrl, options, { id = "", headers = {}, body } =
     let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
     try {
       const reply = await once(http, url, request, call.limit);
+      if (reply.type === PAGE_TYPE && reply.status < 400) throw new Error("a web page does", { cause: PAGE_TYPE });
       if (call.good.includes(reply.status)) return reply;
       if (!RETRIED.has(reply.status) || attempt === attempts) throw problemIn(reply);
       wait = Math.max(wait, Math.min(reply.retryAfter, 60));
     } catch (error) {
       if (error instanceof Problem) throw error;
-      if (attempt === attempts) throw new Problem("unreachable", `${url} does not answer: ${error.message}`);
+      const why = error.cause === PAGE_TYPE ? "login-page" : undefined;
+      if (attempt === attempts) throw new Problem("unreachable", `${url} does not answer: ${error.message}`, why);
     }
     await sleep(wait);
   }

@@ -4,6 +4,7 @@ import { Store } from "./ledger.js";
 import { Problem } from "./problem.js";
 
 const ANSWERS = "answers";
+const OPENS_WITHIN = 10_000; // milliseconds; some browsers never answer until they are started again
 
 /** The store of a page: in IndexedDB, shared by all tabs. */
 export class IndexedDBStore extends Store {
@@ -14,13 +15,12 @@ export class IndexedDBStore extends Store {
     return done((await this.#store("readonly")).getAll());
   }
 
-  /** @param {(rows: import("./ledger.js").Row[]) => import("./ledger.js").Row | undefined} work */
+  /** @param {(rows: import("./ledger.js").Row[]) => import("./ledger.js").Row[]} work */
   async change(work) {
     const store = await this.#store("readwrite");
     const end = ended(store.transaction);
     end.catch(() => {}); // said below, if nothing is said before
-    const changed = work(await done(store.getAll())); // nothing else is awaited, which would end the transaction
-    if (changed !== undefined) store.put(changed);
+    for (const row of work(await done(store.getAll()))) store.put(row); // nothing else is awaited, which would end the transaction
     await end;
   }
 
@@ -36,10 +36,14 @@ export class IndexedDBStore extends Store {
   }
 }
 
-function open() {
+async function open() {
   const opening = indexedDB.open("privet", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(ANSWERS, { keyPath: "task" });
-  return done(opening);
+  let waiting;
+  const silent = new Promise((_, reject) => {
+    waiting = setTimeout(() => reject(failed({ message: "no answer in 10 s: restart it" })), OPENS_WITHIN);
+  });
+  return Promise.race([done(opening), silent]).finally(() => clearTimeout(waiting));
 }
 
 /** The result of a request. */

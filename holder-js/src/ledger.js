@@ -27,11 +27,12 @@ const SLACK = 1e-9; // for the rounding of sums
  * @property {string | null} [panel] the id of the panel whose wave it is
  * @property {string} name what the task is called, in the language `lang`
  * @property {string} lang "" where the task does not say
+ * @property {{name: string, contact: string} | null} [asker] who asks, and how to reach them, in `lang`
  * @property {number | null} closes when its collection ends, Unix time in seconds
  * @property {string} url where it is sent
  * @property {number} epsilon
  * @property {string} id the report's, 32 hexadecimal digits
- * @property {Uint8Array} bytes the report
+ * @property {Uint8Array} bytes the report; empty where a code to keep says that there was one
  * @property {import("./disclosures.js").DisclosedSplits | null} splits by which it discloses
  * @property {import("./strata.js").Disclosure | null} disclosed what it discloses, with the task's words in `lang`
  * @property {string | null} invitation for `url` alone
@@ -71,8 +72,8 @@ export class Store {
   }
 
   /**
-   * Put the row that `work` returns in the place of its task's, durably, while nobody else does.
-   * @param {(rows: Row[]) => Row | undefined} work what it throws changes nothing, and nor does undefined
+   * Put the rows that `work` returns in the places of their tasks', all or none, durably, while nobody else does.
+   * @param {(rows: Row[]) => Row[]} work what it throws changes nothing
    * @returns {Promise<void>}
    */
   async change(work) {
@@ -103,9 +104,24 @@ export class Store {
       const first = membersIn(rows).find(({ task }) => task === member.task);
       kept = first ?? member;
       if (first === undefined) afford(rows, { epsilon: member.lifetime, splits }, now, this.caps);
-      return first === undefined ? member : undefined;
+      return first === undefined ? [member] : [];
     });
     return kept;
+  }
+
+  /**
+   * Keep a part in a panel that a code restores, with the answers that it names, on top of what is known: no cap refuses
+   * what is spent already, and each later answer must be afforded. A turn that was drawn and used here stays.
+   * @param {Member} member
+   * @param {Answer[]} answers
+   */
+  async restore(member, answers) {
+    await this.change((rows) => {
+      const own = membersIn(rows).find(({ task }) => task === member.task);
+      const isUsed = answersIn(rows).some(({ panel }) => panel === member.task);
+      const stays = own !== undefined && (own.wave === null ? own.lifetime >= member.lifetime : isUsed);
+      return [...(stays ? [] : [member]), ...answers.filter(({ task }) => rows.every((row) => row.task !== task))];
+    });
   }
 
   /**
@@ -130,7 +146,7 @@ export class Store {
       const first = earlier.find(({ task }) => task === answer.task);
       if (first === undefined) afford(rows, answer, answer.drawn, this.caps);
       kept = first ?? { ...answer, drawn: Math.max(answer.drawn, ...earlier.map(({ drawn }) => drawn)) };
-      return first === undefined ? kept : undefined;
+      return first === undefined ? [kept] : [];
     });
     return kept;
   }
@@ -146,7 +162,7 @@ export class Store {
       const before = answersIn(rows).find(({ task }) => task === answer.task);
       const isMove = REPORT_MOVES.has(`${before?.state ?? "drawn"} ${answer.state}`);
       settled = isMove ? answer : before ?? answer;
-      return isMove ? answer : undefined;
+      return isMove ? [answer] : [];
     });
     return settled;
   }
@@ -160,10 +176,9 @@ export class MemoryStore extends Store {
     return [...this.#rows.values()];
   }
 
-  /** @param {(rows: Row[]) => Row | undefined} work */
+  /** @param {(rows: Row[]) => Row[]} work */
   async change(work) {
-    const changed = work([...this.#rows.values()]);
-    if (changed !== undefined) this.#rows.set(changed.task, structuredClone(changed));
+    for (const row of work([...this.#rows.values()])) this.#rows.set(row.task, structuredClone(row));
   }
 }
 

@@ -47,7 +47,8 @@ export function createMechanism({ mechanism, epsilon, cells, slots, regression, 
   if (!(epsilon >= 0.001 && epsilon <= 64)) refuse("epsilon");
   const m = cells * slots + 1;
   if (m < 3 || m > MAX_CATEGORIES) refuse("categories");
-  const { build, known } = MECHANISMS[mechanism];
+  const { build, known, ownLevels } = MECHANISMS[mechanism];
+  if (regression && ownLevels && slots !== 2) refuse("levels");
   const allowed = mechanism !== "randomized_response" || regression ? known : [];
   const unknown = Object.keys(parameters).find((name) => !allowed.includes(name));
   if (unknown !== undefined) refuse(unknown);
@@ -441,6 +442,6 @@ const MECHANISMS = {
   subset: { build: subset, known: ["k"] },
   projective: { build: projective, known: ["order", "dimension"] },
   grr: { build: grr, known: [] },
-  laplace: { build: laplace, known: ["resolution"] },
-  randomized_response: { build: randomizedResponse, known: ["resolution"] },
+  laplace: { build: laplace, known: ["resolution"], ownLevels: true },
+  randomized_response: { build: randomizedResponse, known: ["resolution"], ownLevels: true },
 };

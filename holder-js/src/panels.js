@@ -17,6 +17,7 @@ import { idOf, packTask } from "./task.js";
  * @property {number} lifetime the epsilon that all answers cost together, at most
  * @property {number} closes the end of the last wave that this person answers, Unix time in seconds
  * @property {Uint8Array} bytes empty
+ * @property {boolean} [restored] whether a code to keep brought it, so that more may have been answered than is known
  */
 
 const span = ({ waves }) => [waves[0][0], waves.at(-1)[1]];
@@ -26,6 +27,13 @@ const span = ({ waves }) => [waves[0][0], waves.at(-1)[1]];
  * @returns {boolean} whether it is a panel's own document, which takes no reports
  */
 export const isPanel = ({ panel, opens, closes }) => panel !== undefined && `${[opens, closes]}` === `${span(panel)}`;
+
+/**
+ * @param {import("./task.js").Panel} panel
+ * @param {{closes: number | null}} wave its task, or an answer to it
+ * @returns {number} its number, from 0
+ */
+export const numberOf = ({ waves }, { closes }) => waves.findIndex(([, end]) => end === closes);
 
 /**
  * @param {import("./task.js").Task} task
@@ -86,9 +94,33 @@ export async function drawMember(task, epsilon, now, random = platformRandom) {
  *   last one, without those that had closed when the person came, for which nothing is kept, whatever the clock says since
  */
 export function turnsOf({ wave, lifetime }, { panel }, epsilon, now) {
-  const last = panel.waves.length - 1;
-  const next = coming(panel, now).filter((each) => each > last - Math.round(lifetime / epsilon));
-  return wave === null ? (next.length > 0 ? next : [last]) : [wave];
+  const first = firstOf(lifetime, panel, epsilon);
+  const next = coming(panel, now).filter((each) => each >= first);
+  return wave === null ? (next.length > 0 ? next : [panel.waves.length - 1]) : [wave];
+}
+
+/** The number of the first wave that the lifetime of a person who answers all of them covers. */
+const firstOf = (lifetime, { waves }, epsilon) => waves.length - Math.round(lifetime / epsilon);
+
+/**
+ * @param {Member} member
+ * @param {Task} task of its panel
+ * @param {number} epsilon of one answer
+ * @param {number[]} answered numbers of waves
+ * @returns {import("./code.js").Part}
+ */
+export const partOf = ({ wave, lifetime }, { panel }, epsilon, answered) => ({ wave, first: wave === null ? firstOf(lifetime, panel, epsilon) : 0, answered });
+
+/**
+ * @param {import("./code.js").Part} part
+ * @param {Task} task of its panel
+ * @param {number} epsilon of one answer
+ * @returns {Promise<Member>}
+ */
+export async function memberFrom({ wave, first }, task, epsilon) {
+  const { waves } = task.panel;
+  const lifetime = wave === null ? (waves.length - first) * epsilon : epsilon;
+  return { task: await panelIdOf(task), wave, lifetime, closes: (waves[wave] ?? span(task.panel))[1], bytes: new Uint8Array(), restored: true };
 }
 
 /**

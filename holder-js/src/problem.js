@@ -11,9 +11,9 @@
  */
 
 /**
- * Of `budget-spent`, which cap is in the way; of `refused` and `invalid-request`, what is wrong or missing; of
+ * Of `budget-spent`, which cap is in the way; of `refused`, `invalid-request` and `unreachable`, what is wrong or missing; of
  * `task-not-open`, the phase of the collection.
- * @typedef {"task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | import("./calls.js").Phase} Why
+ * @typedef {"task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | "plain-http" | "login-page" | import("./calls.js").Phase} Why
  */
 
 /** An error by the name of its problem type, with what to do about it. */

@@ -1,6 +1,5 @@
 /** From a record to the bytes of its report (docs/encoding.md). */
 
-import { VERSION } from "./calls.js";
 import { clip, encodeRecord } from "./features.js";
 import { concat, encode } from "./msgpack.js";
 import { locate } from "./partition.js";
@@ -57,7 +56,7 @@ export class OpenedRecord {
    */
   draw(random = platformRandom) {
     this.#drawn ??= this.#draw(random);
-    return { id: this.#drawn.id, bytes: encode({ version: VERSION, task: fromHex(this.task.id), ...this.#drawn }) };
+    return { id: this.#drawn.id, bytes: encode({ version: versionOf(this.task), task: fromHex(this.task.id), ...this.#drawn }) };
   }
 
   /**
@@ -83,6 +82,9 @@ export class OpenedRecord {
     return { id, answers };
   }
 }
+
+/** The version that a report states: its task's, which version 2 counted apart. */
+const versionOf = ({ version }) => (version === 2 ? 1 : version);
 
 /** @param {string} text */
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));

@@ -9,9 +9,11 @@ import { capitalized, preferred, translator } from "./translation.js";
 
 /** What is said in place of another text where the task discloses columns. */
 const OF_GROUP = {
-  inShort: "inShortDisclosed", sentStay: "sentStayDisclosed", sentMessage: "sentMessageDisclosed", learnLead: "learnLeadDisclosed", learnAfter: "learnAfterDisclosed",
-  questionsStay: "questionsStayDisclosed", unfit: "unfitDisclosed", checkStay: "checkStayDisclosed",
+  stay: "stayDisclosed", inShort: "inShortDisclosed", sentMessage: "sentMessageDisclosed", checkStay: "checkStayDisclosed",
 };
+/** What is said in place of another text in a wave of a panel, and where each is answered. */
+const OF_WAVE = { receiptDate: "receiptDateWave", resultsLater: "resultsLaterWave" };
+const OF_EACH = { ...OF_WAVE, checkOnce: "checkOnceRepeat" };
 const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", "<=": "isAtMost", ">": "isAbove", is: "isOne", "is not": "isNot" };
 
 /** What is said of a task to one reader. */
@@ -20,11 +22,13 @@ export class Wording {
    * @param {import("./texts.js").Texts} texts
    * @param {import("./http.js").Task} task
    * @param {readonly string[]} languages the reader's
+   * @param {string | null} [site] the host of the page or app that asks, "" where that has none; null of a page of its own
    */
-  constructor(texts, task, languages) {
+  constructor(texts, task, languages, site = globalThis.location?.host ?? "") {
     this.texts = texts;
     this.task = task;
     this.own = translator(task, languages);
+    this.site = site;
   }
 
   /**
@@ -33,7 +37,10 @@ export class Wording {
    * @returns {string}
    */
   say(key, values) {
-    return this.texts.say((this.task.strata === null ? undefined : OF_GROUP[key]) ?? key, values);
+    const { strata, panel } = this.task;
+    const more = [strata !== null && OF_GROUP, panel && (panel.mode === "repeat" ? OF_EACH : OF_WAVE)];
+    if (key === "stay" && this.site !== null) return this.texts.say(this.site ? "embedded" : "embeddedApp", { site: this.site });
+    return this.texts.say(more.map((each) => each && each[key]).find(Boolean) ?? key, { of: strata === null ? "" : this.texts.say("learnOfGroup"), ...values });
   }
 
   /** @param {string} name of a column */
@@ -46,10 +53,10 @@ export class Wording {
    * @returns {string[]} what happens to the answers, step by step
    */
   sent({ asFiles = false, invitation } = {}) {
-    const { disclosed = [], url, panel } = this.task;
+    const { disclosed = [], url, panel, smallest_batch: together } = this.task;
     const waves = panel === undefined ? [] : [panel.mode === "rotate" ? "sentRotate" : "sentRepeat"];
     const values = { count: panel?.waves.length, host: new URL(url).host, names: this.texts.list(disclosed.map((name) => this.named(name))) };
-    const keys = ["sentStay", ...waves, ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(asFiles ? ["sentFiles"] : []), ...(invitation ? ["sentInvited"] : []), "sentTotal"];
+    const keys = ["stay", ...waves, ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(together === "all" ? ["sentToTheEnd"] : []), ...(asFiles ? ["sentFiles"] : []), ...(invitation ? ["sentInvited"] : []), "sentTotal"];
     return keys.map((key) => this.say(key, values));
   }
 
@@ -58,12 +65,11 @@ export class Wording {
     const epsilon = lifetimeOf(this.task, epsilonOf(this.task)); // of all answers together
     const many = ofHundred(epsilon);
     const numbers = { many, few: 100 - many };
-    const of = (this.task.disclosed ?? []).length > 0 ? this.say("learnOfGroup") : "";
     const [ofMany, ofFew] = ["learnMany", "learnFew"].map((key) => this.say(key, numbers));
-    const values = { odds: this.texts.number(odds(epsilon)), epsilon: this.texts.number(epsilon), of };
+    const values = { odds: this.texts.number(odds(epsilon)), epsilon: this.texts.number(epsilon) };
     return {
       ...numbers,
-      lead: this.say("learnLead"), ofMany, ofFew, picture: this.texts.list([ofMany, ofFew]), after: this.say("learnAfter"), odds: this.say("learnOdds", values),
+      hint: this.say("hint", numbers), lead: this.say("learnLead"), ofMany, ofFew, picture: this.texts.list([ofMany, ofFew]), after: this.say("learnAfter"), odds: this.say("learnOdds", values),
     };
   }
 
@@ -105,6 +111,7 @@ export function groupInWords({ size, of, conditions, replaced }, texts, own) {
 /**
  * How sure anybody could be afterwards.
  * @typedef {object} Learn
+ * @property {string} hint in short
  * @property {string} lead
  * @property {number} many of 100 people who send the same message, how many gave these answers at most
  * @property {number} few

@@ -27,6 +27,23 @@ export function strataOf({ feature, left, right }, isDisclosed) {
 }
 
 /**
+ * @param {import("./partition.js").Tree | undefined} tree
+ * @param {import("./partition.js").Tree} of a tree
+ * @param {number[]} ends the nodes of its strata
+ * @returns {boolean} whether `tree` is the part of it whose cells are the strata, its nodes in their order
+ */
+export function isTreeOfStrata(tree, of, ends) {
+  const from = [0];
+  return tree?.feature.every((column, node) => {
+    const [own, cut] = [from[node], tree.threshold[node]];
+    if (own < from[node - 1]) return false;
+    if (ends.includes(own)) return column === LEAF && cut === 0;
+    [from[tree.left[node]], from[tree.right[node]]] = [of.left[own], of.right[own]];
+    return column === of.feature[own] && cut === of.threshold[own];
+  }) ?? false;
+}
+
+/**
  * @param {import("./task.js").Task["features"]} features of a task
  * @param {string[]} disclosed names of those that are disclosed
  * @returns {boolean[]} which encoded columns are disclosed

@@ -5,17 +5,17 @@
  * `invalid-task` that says where.
  */
 
-import { VERSION } from "./calls.js";
+import { VERSIONS } from "./calls.js";
 import { MAX_TABLE_ENTRIES, refuse } from "./mechanisms.js";
 import { Real, decode, encode } from "./msgpack.js";
 import { cellsOf, isTree } from "./partition.js";
 import { Problem } from "./problem.js";
-import { createStratifiedMechanism, strataOf, disclosedColumns } from "./strata.js";
+import { createStratifiedMechanism, disclosedColumns, isTreeOfStrata, strataOf } from "./strata.js";
 import { trimmed } from "./features.js";
 
 export const MAX = {
   cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
-  parameters: 16, part: 2 ** 16, name: 200, category: 1_000, description: 10_000, translations: 32,
+  levels: 64, parameters: 16, part: 2 ** 16, name: 200, category: 1_000, description: 10_000, translations: 32,
   waves: 64, panelSeconds: 1_096 * 86_400, taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
 };
@@ -23,6 +23,9 @@ const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const LINK = /^https:\/\/[!-~]+$/;
 const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/;
 const ENVELOPE_BYTES = 79;
+
+/** What version 2 calls some fields, by today's names. */
+const NAMES = { disclosed: "shown", group_sizes: "crowds" };
 
 // ---- types of fields: read(value, where) checks and simplifies, write(value) is its inverse
 
@@ -160,7 +163,10 @@ const feature = byKind({
 });
 
 const label = byKind({
-  classes: fields({ kind: one("classes"), ...described, classes: categories(2, MAX.classes) }, ["prompt", "description"]),
+  classes: fields(
+    { kind: one("classes"), ...described, classes: categories(2, MAX.classes), headline: text(1, MAX.category) },
+    ["prompt", "description", "headline"],
+  ),
   range: fields({ kind: one("range"), ...measured }, ["prompt", "description", "unit"]),
 });
 
@@ -172,8 +178,9 @@ const question = fields(
     parameters,
     asks: one("label", "cell"),
     centring: fields({ centres: list(real, 1, MAX.cells), radius: real }),
+    levels: integer(3, MAX.levels),
   },
-  ["centring"],
+  ["centring", "levels"],
 );
 
 const second = integer(0, Number.MAX_SAFE_INTEGER);
@@ -182,14 +189,14 @@ const panel = fields({ mode: one("rotate", "repeat"), waves: list(list(second, 2
 
 const SCHEMA = fields(
   {
-    version: one(VERSION),
+    version: one(...VERSIONS),
     name,
     description: lines(0),
-    features: list(feature, 1, MAX.columns),
+    features: list(feature, 0, MAX.columns),
     label,
     partitions: list(
       fields({
-        columns: integer(1, MAX.columns),
+        columns: integer(0, MAX.columns),
         feature: nodes,
         threshold: list(real, 1, MAX.nodes),
         left: nodes,
@@ -204,7 +211,7 @@ const SCHEMA = fields(
     opens: seconds,
     closes: seconds,
     invited: one(true),
-    smallest_batch: integer(1, 10 ** 12),
+    smallest_batch: { read: (value, at) => (value === "all" ? value : integer(1, 10 ** 12).read(value, at)), write: same },
     edition: integer(2, 2 ** 31 - 1),
     asker,
     language,
@@ -246,6 +253,7 @@ const SCHEMA = fields(
  * @property {string} [prompt] the question that people read, instead of the name
  * @property {string} [description] help below it
  * @property {string[]} classes
+ * @property {string} [headline] the class of which a headline speaks
  */
 /**
  * @typedef {object} RangeLabel
@@ -265,7 +273,10 @@ const SCHEMA = fields(
  * @property {Record<string, unknown>} parameters
  * @property {"label" | "cell"} asks
  * @property {{centres: number[], radius: number}} [centring]
+ * @property {number} [levels] on which a number is rounded; two, if left out
  */
+/** @typedef {{mode: "rotate" | "repeat", waves: [number, number][]}} Panel of dates in Unix time, in seconds */
+
 /**
  * A task as its message has it, with its id and what was worked out once for it.
  * @typedef {object} Task
@@ -281,14 +292,14 @@ const SCHEMA = fields(
  * @property {number | null} opens Unix time in seconds
  * @property {number | null} closes
  * @property {true} [invited]
- * @property {number} [smallest_batch]
+ * @property {number | "all"} [smallest_batch]
  * @property {number} [edition]
  * @property {{name: string, contact: string, purpose: string, link: string}} [asker]
  * @property {string} [language]
  * @property {{language: string, texts: [string, string][]}[]} [translations]
  * @property {string[]} [disclosed]
  * @property {number[]} [group_sizes]
- * @property {{mode: "rotate" | "repeat", waves: [number, number][]}} [panel] the waves in which it is asked
+ * @property {Panel} [panel] the waves in which it is asked
  * @property {any[]} mechanisms one per question
  * @property {{ofCell: number[], nodes: number[]} | null} strata null if no column is disclosed
  */
@@ -309,7 +320,11 @@ export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padS
  * @param {Record<string, any>} task its fields, in the JSON form, and what was worked out for it
  * @returns {Uint8Array} its canonical bytes
  */
-export const packTask = ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }) => encode(SCHEMA.write(task));
+export const packTask = ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }) => {
+  const fields = SCHEMA.write(task);
+  if (task.version > 2) return encode(fields);
+  return encode(Object.fromEntries(Object.entries(fields).map(([name, value]) => [NAMES[name] ?? name, value])));
+};
 
 /**
  * Read a task, check it against everything that a holder can check without an account of its
@@ -325,7 +340,8 @@ export async function readTask(bytes, expected) {
   if (expected !== undefined && id !== expected) {
     throw new Problem("task-mismatch", "The task is not the one asked for: do not answer it.");
   }
-  const task = SCHEMA.read(decoded(bytes), "task");
+  const task = SCHEMA.read(inTodaysNames(decoded(bytes)), "task");
+  checkVersion(task);
   checkFeatures(task);
   checkPanel(task);
   checkTranslations(task);
@@ -333,7 +349,8 @@ export async function readTask(bytes, expected) {
   checkParts(task);
   const strata = checkedStrata(task);
   task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
-  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked, strata?.ofCell));
+  const ofCells = strata === null ? [] : [strata.ofCell, [...strata.nodes.keys()]];
+  const mechanisms = task.questions.map((asked, i) => mechanismOf(task, asked, ofCells[i]));
   checkSizes(task, mechanisms);
   return { ...task, id, mechanisms, strata };
 }
@@ -347,12 +364,32 @@ function decoded(bytes) {
   }
 }
 
+/** The fields of a document of version 2 by the names that they have today; those of any other as they are. */
+function inTodaysNames(fields) {
+  if (!isMap(fields) || fields.version !== 2) return fields;
+  const named = Object.assign(Object.create(null), fields);
+  for (const [name, own] of Object.entries(NAMES)) {
+    if (name in fields) refuse(`task.${name}`);
+    if (own in fields) named[name] = fields[own];
+    delete named[own];
+  }
+  return named;
+}
+
+/** Refuse what only later versions may say. */
+function checkVersion({ version, features, label: asked, questions, disclosed, smallest_batch: together }) {
+  const hasNew = "headline" in asked || questions.some((each) => "levels" in each) || (disclosed && questions.length > 1);
+  const isNew = features.length === 0 || together === "all" || hasNew;
+  if (isNew && version < 4) refuse("the task");
+}
+
 function checkFeatures({ features, label: asked, opens, closes }) {
   const names = [...features, asked].map((each) => each.name);
   if (new Set(names).size < names.length) refuse("features and label");
   for (const each of [...features, asked]) {
     if (each.kind === "numeric" && each.low > each.high) refuse(each.name);
     if (each.kind === "range" && each.low >= each.high) refuse(each.name);
+    if (each.headline !== undefined && !each.classes.includes(each.headline)) refuse(each.name);
     if ("low" in each && !Number.isFinite(each.high - each.low)) refuse(each.name);
     for (const standIn of each.kind === "categorical" ? [each.missing, each.unknown] : []) {
       if (standIn !== null && !each.categories.includes(standIn)) refuse(each.name);
@@ -398,25 +435,29 @@ function checkParts({ questions, allocation, parts }) {
   if (allocation !== "one" || parts.length !== questions.length) refuse("the task");
 }
 
-/** The strata of the only question's tree, or null. */
-function checkedStrata({ features, label: asked, partitions, questions, disclosed = [], group_sizes: groupSizes = [] }) {
+/** The strata of the first question's tree, or null. */
+function checkedStrata({ features, label: asked, partitions, questions, allocation, disclosed = [], group_sizes: groupSizes = [] }) {
   const names = features.map((each) => each.name);
   if (disclosed.includes(asked.name)) refuse(asked.name);
   const stranger = disclosed.find((each) => !names.includes(each));
   if (stranger !== undefined) refuse(stranger);
   if (new Set(disclosed).size < disclosed.length) refuse("the task");
-  const [only, ...more] = questions;
-  if (disclosed.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task");
-  const tree = partitions[only.partition];
+  const [first, ...others] = questions;
+  const most = Number(allocation === "one");
+  if (disclosed.length > 0 && (others.length > most || first.asks !== "label")) refuse("the task");
+  const tree = partitions[first.partition];
   if (tree === undefined) refuse("question 0");
   const cells = disclosed.length === 0 ? null : strataOf(tree, disclosedColumns(features, disclosed));
   if (groupSizes.length !== (cells?.nodes.length ?? 0)) refuse("the task");
+  const isOfStrata = ({ asks, partition: of }) => asks === "label" && isTreeOfStrata(partitions[of], tree, cells.nodes);
+  if (cells !== null && !others.every(isOfStrata)) refuse("question 1");
   return cells;
 }
 
-function checkQuestion({ label: asked, partitions }, { partition, asks, centring, epsilon }, at) {
+function checkQuestion({ label: asked, partitions }, { partition, asks, centring, levels, epsilon }, at) {
   if (partition >= partitions.length) refuse(at);
   if (!(epsilon > 0)) refuse(at);
+  if (levels !== undefined && (asked.kind !== "range" || asks !== "label" || centring !== undefined)) refuse(at);
   if (centring === undefined) return;
   if (asked.kind !== "range" || asks !== "label") refuse(at);
   const { centres, radius } = centring;
@@ -429,9 +470,9 @@ function checkQuestion({ label: asked, partitions }, { partition, asks, centring
   }
 }
 
-function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, strata) {
+function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks, levels = 2 }, strata) {
   const regression = asked.kind === "range" && asks === "label";
-  const slots = asks === "cell" ? 1 : regression ? 2 : asked.classes.length;
+  const slots = asks === "cell" ? 1 : regression ? levels : asked.classes.length;
   const cells = cellsOf(partitions[partition]);
   return createStratifiedMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, strata });
 }

@@ -35,6 +35,12 @@ function regional(language, wanted) {
   }
 }
 
+/** Where the reader is. */
+function isMidnight(seconds) {
+  const date = new Date(1000 * seconds);
+  return date.getHours() + date.getMinutes() + date.getSeconds() === 0;
+}
+
 /** One language's texts, numbers and dates. */
 export class Texts {
   /**
@@ -66,9 +72,12 @@ export class Texts {
     return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping: isGrouped && "min2" }).format(value);
   }
 
-  /** @param {string[]} items */
-  list(items) {
-    return new Intl.ListFormat(this.language, { type: "conjunction" }).format(items);
+  /**
+   * @param {string[]} items
+   * @param {"conjunction" | "disjunction"} [type]
+   */
+  list(items, type = "conjunction") {
+    return new Intl.ListFormat(this.language, { type }).format(items);
   }
 
   /**
@@ -79,9 +88,14 @@ export class Texts {
     return new Intl.NumberFormat(this.region, { style: "percent", maximumFractionDigits: digits }).format(share);
   }
 
-  /** @param {number} seconds Unix time */
+  /** @param {number} seconds Unix time; without a time of day where that is midnight */
   date(seconds) {
-    return new Intl.DateTimeFormat(this.region, { dateStyle: "long", timeStyle: "short" }).format(1000 * seconds);
+    return new Intl.DateTimeFormat(this.region, { dateStyle: "long", timeStyle: isMidnight(seconds) ? undefined : "short" }).format(1000 * seconds);
+  }
+
+  /** @param {number} seconds Unix time at which something ends; at midnight the day before, which is its last */
+  end(seconds) {
+    return this.date(isMidnight(seconds) ? new Date(1000 * seconds).setDate(new Date(1000 * seconds).getDate() - 1) / 1000 : seconds);
   }
 
   /**

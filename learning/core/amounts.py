@@ -1,8 +1,11 @@
 """Shares, numbers and counts as text for people."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from math import ceil, exp, floor, log10
 
+TOO_FEW_ANSWERS = "too few answers"
+"""In place of a figure whose interval tells nothing."""
 TELLING = 0.25
 """Half width of an interval that tells something, as a part of all that is possible."""
 
@@ -54,12 +57,22 @@ def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
         whole = high - low > WIDE
         said, *ends = (percent(each, whole=whole) for each in (value, low, high))
         return f"{said} ({' to '.join(ends)})"
-    half = (high - low) / 2.0
-    digits = 1 - floor(log10(half)) if half > 0.0 else None
-    said, *ends = (
-        amount(each if digits is None else round(each, digits)) for each in (value, low, high)
-    )
+    said, *ends = in_digits((high - low) / 2.0, value, low, high)
     return f"{said} ({' to '.join(ends)})"
+
+
+def number_ends(low: float, high: float) -> str:
+    """The ends of a number's interval, such as ``6.6 to 20.8``."""
+    return " to ".join(in_digits((high - low) / 2.0, low, high))
+
+
+def in_digits(unsure: float, *numbers: float | None) -> list[str]:
+    """Numbers in no more digits than two of what they are ``unsure`` by; zeros have no sign."""
+    digits = 1 - floor(log10(unsure)) if unsure > 0.0 else None
+    return [
+        amount(each if each is None or digits is None else round(each, digits) + 0.0)
+        for each in numbers
+    ]
 
 
 def thousands(number: int) -> str:
@@ -72,6 +85,26 @@ def about(number: int) -> str:
     return thousands(round(number, -digits))
 
 
+def tells_enough(low: float, high: float, span: float = 1.0) -> bool:
+    """True if the interval is known to ± ``TELLING`` of all that is possible, which is ``span``."""
+    return high - low <= 2.0 * TELLING * span
+
+
 def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
     """True if the interval is all that is possible, from ``least`` to ``most``."""
     return low <= least and high >= most
+
+
+def capital(text: str) -> str:
+    """A text as a sentence begins."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def lowered(sentence: str) -> str:
+    """A sentence as a part of another, without its full stop."""
+    return f"{sentence[:1].lower()}{sentence[1:].rstrip('.')}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

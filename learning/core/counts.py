@@ -2,11 +2,12 @@
 
 Counts have shape ``(cells, slots)``. For classes a slot is a class. For a numeric label there are
 two: slot 1 holds the sum over a cell of t, the label on the question's ``label_scale.LabelScale``,
-slot 0 that of 1 - t. So the same formulas apply to two classes, many classes, and numbers.
+slot 0 that of 1 - t. So the same formulas apply to two classes, many classes, and numbers. A
+question that asks for more levels of a number has a slot for each.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
 from operator import mul
@@ -19,7 +20,7 @@ from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from .amounts import figure
+from .amounts import figure, tells_nothing
 from .looks import MEANING, ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
 from .trees import cell_sums, locate
@@ -84,6 +85,19 @@ class StratumMisfits:
 
 
 @dataclass(frozen=True, eq=False)
+class EventCounts:
+    """``n`` payloads that came one way, added up ``closings`` times, by events of their mechanism.
+
+    ``counts``, ``(events,)``, says how many are in each (``Mechanism.event_counts``).
+    """
+
+    way: str
+    n: int
+    closings: int
+    counts: Sums
+
+
+@dataclass(frozen=True, eq=False)
 class QuestionCounts:
     """The sums of ``n`` reports to one question, and how to read them.
 
@@ -91,7 +105,8 @@ class QuestionCounts:
     neither cell nor label. ``scale`` is the scale on which a numeric label was reported; None is
     the label's whole range. ``added``, ``(cells, slots)``, is added to the counts, as by a trial
     of what noise changes. With ``planned`` reports at the expected end of a collection, intervals
-    and p-values hold at every look (``looks``); None is for one look.
+    and p-values hold at every look (``looks``); None is for one look. ``events`` are counts of some
+    of their payloads.
     """
 
     partition: Partition
@@ -101,15 +116,23 @@ class QuestionCounts:
     scale: LabelScale | None = field(default=None, kw_only=True)
     planned: float | None = field(default=None, kw_only=True)
     added: Floats | None = field(default=None, kw_only=True)
+    events: tuple[EventCounts, ...] = field(default=(), kw_only=True)
 
     @classmethod
     def of(
-        cls, task: Task, question: int, sums: Sums, n: int, planned: float | None = None
+        cls,
+        task: Task,
+        question: int,
+        sums: Sums,
+        n: int,
+        planned: float | None = None,
+        events: tuple[EventCounts, ...] = (),
     ) -> "QuestionCounts":
         """The sums of ``n`` answers to one question of a task with ``planned`` reports."""
         tree, scale = task.tree_of(question), task.label_scales[question]
         planned = None if planned is None else planned * task.asked_share(question)
-        return cls(tree, task.mechanisms[question], sums, n, scale=scale, planned=planned)
+        mechanism = task.mechanisms[question]
+        return cls(tree, mechanism, sums, n, scale=scale, planned=planned, events=events)
 
     @property
     def progress(self) -> float | None:
@@ -232,6 +255,8 @@ class QuestionCounts:
     def _furthest(self, weights: Floats) -> float:
         """The most by which two ``weights`` of a stratum differ, of which a misfit has 0."""
         of, strata = self.mechanism.stratum_of_cell, self.mechanism.stratum_count
+        if strata == 1:
+            return max(float(weights.max()), 0.0) - min(float(weights.min()), 0.0)
         most, least = np.zeros((2, strata))
         np.maximum.at(most, of, weights.max(axis=1))
         np.minimum.at(least, of, weights.min(axis=1))
@@ -268,21 +293,51 @@ class QuestionCounts:
 def without_label_question(
     questions: Sequence[QuestionCounts],
 ) -> tuple[Sequence[QuestionCounts], QuestionCounts | None]:
-    """The questions but the one about the label alone, and that one, if there is one."""
+    """The questions but the one about the label alone, and that one, if there is one.
+
+    It asks for no more than the other does: for no cell, or for fewer levels of a number. Where
+    its reports are of strata, all together are taken as one.
+    """
     if len(questions) == 2:
         about, alone = questions
-        slots = about.mechanism.slots
-        if (
-            alone.partition.cells == 1 < about.partition.cells
-            and alone.mechanism.slots == slots > 1
-        ):
-            return [about], alone
+        most, slots = about.mechanism.slots, alone.mechanism.slots
+        asks_label = alone.partition.cells == alone.mechanism.stratum_count and 1 < slots <= most
+        if asks_label and about.partition.cells * most > slots * alone.partition.cells:
+            return [about], of_all_strata(alone)
     return questions, None
 
 
+def of_all_strata(alone: QuestionCounts) -> QuestionCounts:
+    """The counts of a question with one cell in each stratum, as of a question with one cell."""
+    if alone.partition.cells == 1:
+        return alone
+    mechanism, sums = alone.mechanism.of_all(alone.sums)
+    return replace(
+        alone,
+        partition=Partition.root(alone.partition.columns),
+        mechanism=mechanism,
+        sums=sums,
+        scale=None if alone.scale is None else LabelScale.of(alone.scale.label, 1),
+        added=None if alone.added is None else alone.added.sum(axis=0, keepdims=True),
+    )
+
+
 def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
-    """Upper bound on the variance that rounding to levels adds to sum(weights * counts)."""
-    return float(np.diff(weights)[:, 0] ** 2 @ rounding_of_cells(mechanism, counts))
+    """Upper bound on the variance that rounding to levels adds to sum(weights * counts).
+
+    Rounding at random adds no more than what is reported varies. A number between two levels adds a
+    quarter of the square of their step at most, and has one of both: so the widest step bounds it
+    for all, and each step for as many as have its levels.
+    """
+    if mechanism.slots == 2:
+        return float(np.diff(weights)[:, 0] ** 2 @ rounding_of_cells(mechanism, counts))
+    mass = counts.sum(axis=1)
+    mean = (counts * weights).sum(axis=1) / np.maximum(mass, 1e-300)
+    varies = (counts * (weights - mean[:, None]) ** 2).sum(axis=1)
+    of_step = np.diff(weights) ** 2 / 4.0
+    of_levels = (of_step * (counts[:, 1:] + counts[:, :-1])).sum(axis=1)
+    widest = mass * of_step.max(axis=1)
+    return float(np.minimum(np.minimum(varies, widest), of_levels).sum())
 
 
 def rounding_of_cells(mechanism: Mechanism, counts: Floats) -> Floats:
@@ -319,7 +374,9 @@ def facts_about(questions: Sequence[QuestionCounts]) -> dict[str, str]:
     share = misfit_share(questions)
     if share is not None:
         part = share.interval(0.0, 1.0)
-        facts["records that did not fit"] = figure(part.value, part.low, part.high, is_share=True)
+        is_known = not tells_nothing(part.low, part.high, 0.0, 1.0)
+        said = figure(part.value, part.low, part.high, is_share=True) if is_known else "not known"
+        facts["records that did not fit"] = said
     return facts
 
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from privet.protocol.features import Classes, Label, Range
 
-from .amounts import amount, figure, percent
+from .amounts import amount, figure, in_digits, percent
 from .counts import QuestionCounts
 from .public_data import Floats, PublicData
-from .trees import locate
 
 
 class LabelKind(ABC):
@@ -34,13 +33,22 @@ class LabelKind(ABC):
 
     @property
     def tests(self) -> int:
-        """The number of independent figures: of two classes the second mirrors the first."""
+        """The number of independent figures: of two classes one mirrors the other."""
         return len(self.names) if len(self.names) > 2 else 1
 
     @property
+    def headline(self) -> int:
+        """The place of the figure that stands for all: of classes the one that was chosen, or the
+        last."""
+        level = self.label.headline_level if isinstance(self.label, Classes) else None
+        return len(self.names) - 1 if level is None else level
+
+    @property
     def independent(self) -> slice:
-        """The places of as many figures: of two classes the second."""
-        return slice(len(self.names) - self.tests, None)
+        """The places of the independent figures: of two classes the headline."""
+        if len(self.names) == 2:
+            return slice(self.headline, self.headline + 1)
+        return slice(None)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -78,12 +86,30 @@ class LabelKind(ABC):
         return figure(value, low, high, is_share=self.is_share)
 
     @abstractmethod
+    def in_words(self, name: str, value: float, low: float, high: float) -> str:
+        """The figure of a ``name`` with its interval, as a sentence without its full stop."""
+
+    @abstractmethod
     def text(self, value: float) -> str:
         """A figure as text."""
+
+    def with_unit(self, number: str) -> str:
+        """A number with its unit, if it has one."""
+        return f"{number} {self.measure}".rstrip()
+
+    def beside(self, value: float, low: float, high: float) -> str:
+        """A figure as text, in the digits of one with an interval."""
+        return self.text(value) if self.is_share else in_digits((high - low) / 2.0, value)[0]
 
     @abstractmethod
     def size(self, difference: float) -> str:
         """A difference of two figures as text, in two or three digits."""
+
+    def moved(self, distance: float) -> str:
+        """A distance by which a figure was moved, as text in two digits."""
+        if self.is_share:
+            return f"{amount(float(f'{100.0 * distance:.2g}'))} points"
+        return self.with_unit(amount(float(f"{distance:.2g}")))
 
 
 class ClassLabel(LabelKind):
@@ -109,6 +135,10 @@ class ClassLabel(LabelKind):
 
     def public_figures(self, public: PublicData) -> Floats:
         return self.hits(public) / len(public)
+
+    def in_words(self, name: str, value: float, low: float, high: float) -> str:
+        share, ends = self.stated(value, low, high).split(" ", 1)
+        return f"{share} say {name} {ends}"
 
     def text(self, value: float) -> str:
         return percent(value)
@@ -136,21 +166,23 @@ class NumberLabel(LabelKind):
 
     def weights(self, question: QuestionCounts) -> Floats:
         low, width = self.scale_of(question)
-        return np.stack([low, low + width], axis=1)[None]
-
-    def as_reported(self, public: PublicData, question: QuestionCounts) -> Floats:
-        """The public labels, ``(rows,)``, clipped as reported ones are."""
-        scale, cells = question.scale_of(self.label), locate(question.partition, public.X)
-        return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
+        slots = question.mechanism.slots
+        if slots == 2:
+            return np.stack([low, low + width], axis=1)[None]
+        return (low[:, None] + width * np.arange(slots) / (slots - 1))[None]
 
     def public_figures(self, public: PublicData) -> Floats:
         return np.array([public.y.mean()])
+
+    def in_words(self, name: str, value: float, low: float, high: float) -> str:  # noqa: ARG002
+        mean, ends = self.stated(value, low, high).split(" (", 1)
+        return f"The mean is {self.with_unit(mean)} ({ends}"
 
     def text(self, value: float) -> str:
         return amount(value)
 
     def size(self, difference: float) -> str:
-        return amount(float(f"{difference:.3g}"))
+        return self.with_unit(amount(float(f"{difference:.3g}")))
 
 
 def kind_of(label: Label) -> ClassLabel | NumberLabel:

@@ -93,11 +93,12 @@ class Model:
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the shares of classes among a
       cell's holders, or their mean label, with the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
-    - ``n``: how many reports it used; ``facts``: what else the estimator states;
+    - ``n``: how many reports it was fitted from, used or not; ``facts``: what else the estimator
+      states;
     - ``optimism``: by how many reports each score of its cells is too good, since it was fitted to
       them, and the variance of that (``figures.scores``); None where it was not computed;
     - ``span``: maximum difference of two values of a cell, of numbers that were reported relative
-      to a centre; None for others;
+      to a centre, whose intervals are all that is possible; None for others;
     - ``values_without_reports``: ``(K, S)``, what the same estimator gives without any report; None
       in documents of earlier versions;
     - ``selection``: by how many times the variance of cells' public shares exceeds the binomial one
@@ -129,6 +130,11 @@ class Model:
     facts: Mapping[str, Value] = field(default_factory=dict)
     span: float | None = None
     optimism: Mapping[str, tuple[float, float]] | None = None
+
+    @property
+    def states_cells(self) -> bool:
+        """False of numbers that were reported relative to a centre: its cells are predictions."""
+        return self.span is None
 
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
@@ -254,7 +260,8 @@ def to_model(
     """The model with these shares: class probabilities as they are, numbers in the label's units.
 
     Intervals are widened where needed to contain their share. Numbers lie within the label's range
-    and, if the question has a centring, within its radius of their cell's centre.
+    and, if the question has a centring, within its radius of their cell's centre; then counts do
+    not bound the means of labels, and intervals are all that is possible.
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
     values, error = slots.shares, slots.standard_error
@@ -265,6 +272,8 @@ def to_model(
         span = min(scale.width, label.span) if scale.centred else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
         error = scale.width * error[:, 1:]
+        if scale.centred:
+            low, high = (np.full_like(values, end) for end in label.bounds)
         base_slope = None if base_slope is None else base_slope[:, 1:]
     return Model(
         label=label,

@@ -36,6 +36,11 @@ class PublicData:
     register: Floats | None = None
     prevalence: Floats | None = None
 
+    @classmethod
+    def none(cls) -> "PublicData":
+        """No records, as for a task without features."""
+        return cls(np.empty((0, 0)), np.empty(0))
+
     def __len__(self) -> int:
         return len(self.X)
 
@@ -43,7 +48,7 @@ class PublicData:
     def odds_ratio(self) -> Floats | float:
         """Each class's stated share among the holders over that in public records,
         ``(classes,)``; 1 where nothing is stated."""
-        if self.prevalence is None:
+        if self.prevalence is None or not len(self):
             return 1.0
         counts = np.bincount(self.y.astype(np.int64), minlength=len(self.prevalence)) + 0.5
         return np.asarray(self.prevalence * counts.sum() / counts)

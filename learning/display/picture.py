@@ -8,7 +8,7 @@ and dark ground. With a public model the tree is a summary: predictions differ w
 their range there is drawn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.conditions import condition_of, readable_names
-from privet.protocol.features import Classes, Column
+from privet.protocol.features import Classes, Column, Label
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..core.amounts import figure, percent, thousands
+from ..core.amounts import TOO_FEW_ANSWERS, figure, percent, thousands
+from ..core.counts import Interval
 from ..core.model import Model
 from ..core.public_data import Floats
 from ..core.trees import node_depth, node_sums, readable_path
@@ -34,21 +35,23 @@ CLASS_COLORS = (
 """Colours of three and more classes, repeated after the eighth; the names are always written."""
 COLORS_IN_WORDS = ("blue", "orange", "green", "purple", "olive", "teal", "red", "violet")
 GREY = "#858585"
+NOT_STATED = "not stated"
+"""The figure of a cell of numbers around centres."""
 SUMMARY = (
-    "The tree is a summary of the model: predictions differ within a cell, by the public model."
+    "The tree is a summary of the model: predictions differ within a group, by the public model."
 )
 RANGES = " Ranges are those for public records."
-NO_RANGE = " None is given where the cell's own figure lies outside."
+NO_RANGE = " None is given where the group's own figure lies outside."
 
 ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
 """Pixels between rows, between levels, and around the picture."""
 BAR, AXIS, GAP, WIDE_GAP = 80.0, 170.0, 46.0, 128.0
 """Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent, without
 and with its interval."""
-LETTER = 6.4
-"""Pixels of a letter on average."""
-WIDEST = 7.1
-"""The same of texts with many digits."""
+FRAME = 6.0
+"""Pixels between the ends of the axis and the frame: an interval that ends there is seen."""
+WIDE, NARROW = frozenset("mwMW%@_<>=≥≤–◇"), frozenset("iljtfrI.,:;'|()[] \u00a0")
+"""Letters of about 12 pixels, and of 5; others have 8, and those of other scripts up to 12."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class CellValue:
     within: tuple[float, float] | None = None
     decimals: int = 0
     """Decimals of a number, the same in all cells."""
-    untold: bool = False
-    """True if the reports tell nothing of it yet."""
+    untold: str = ""
+    """The reason for stating no figure, in two or three words; empty where one is stated."""
 
     def __str__(self) -> str:
         text, name = self.text_of, self._named if self.untold else ""
@@ -82,7 +85,7 @@ class CellValue:
         """The value with its interval, if the reports tell anything of it."""
         text = self.text_of
         if self.untold:
-            return "too few answers"
+            return self.untold
         return f"{self._named}{text(self.value)} ({text(self.low)} to {text(self.high)})"
 
     @property
@@ -92,7 +95,16 @@ class CellValue:
     @property
     def text_of(self) -> Callable[[float], str]:
         """Text of a share in percent, or of a number."""
-        return percent if self.name else partial(number_text, decimals=self.decimals)
+        return percent if self.name else partial(in_decimals, decimals=self.decimals)
+
+
+def axis_title(values: Iterable[CellValue | None]) -> str:
+    """The name of an axis of cells' predictions, such as "predicted share of yes"."""
+    names = {value.name for value in values if value is not None}
+    if len(names) > 1:
+        return "predicted share of the class named"
+    (name,) = names or {""}
+    return f"predicted share of {name}" if name else "predicted mean"
 
 
 @dataclass(frozen=True)
@@ -167,13 +179,14 @@ def lay_out(
     model: Model | None = None,
     mass: Floats | None = None,
     ranges: tuple[Floats, Floats] | None = None,
-    mass_ends: Sequence[tuple[float, float]] | None = None,
+    reported: Sequence[Interval] | None = None,
     untold: NDArray[np.bool_] | None = None,
 ) -> Layout:
     """The rows of a tree.
 
     ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
-    negative ones as 0, and equally by default; ``mass_ends`` are intervals of nodes. ``ranges`` are
+    negative ones as 0, and equally by default; ``reported`` are the nodes' estimated parts of the
+    whole, in place of these. ``ranges`` are
     ``Model.ranges`` of public records. ``untold`` are cells of which reports tell nothing, besides
     those whose interval is all that is possible.
     """
@@ -187,7 +200,7 @@ def lay_out(
     nodes, names = [], readable_names(columns)
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
-        condition = ""
+        condition, part = "", None if reported is None or parent < 0 else reported[node]
         if parent >= 0:
             left = int(partition.left[parent]) == node
             split = condition_of(partition, columns, parent, left=left)
@@ -200,13 +213,13 @@ def lay_out(
                 depth=int(depths[node]),
                 row=int(rows[node]),
                 condition=condition,
-                mass=float(shares[node]),
+                mass=float(shares[node] if part is None else part.value),
                 color=colors[node],
                 cell=None if cell < 0 else cell,
                 value=None
                 if cell < 0 or model is None or unseen is None
-                else _value(model, cell, ranges, untold=bool(unseen[cell])),
-                mass_ends=None if mass_ends is None or parent < 0 else mass_ends[node],
+                else _value(model, cell, ranges, untold=_untold(model) if unseen[cell] else ""),
+                mass_ends=None if part is None else (part.low, part.high),
             )
         )
     axis, note = None, ""
@@ -229,10 +242,20 @@ def cells_untold(model: Model, of_reports: NDArray[np.bool_] | None = None) -> N
 
     Those ``of_reports``, and those whose interval in the picture is all that is possible.
     """
-    slots, (least, most) = _slots(model)[:, None], model.label.bounds
-    low, high = (np.take_along_axis(ends, slots, 1)[:, 0] for ends in (model.low, model.high))
+    (low, high), (least, most) = drawn_intervals(model), model.label.bounds
     whole = np.asarray((low <= least) & (high >= most))
     return whole if of_reports is None else whole | of_reports
+
+
+def drawn_intervals(model: Model) -> tuple[Floats, Floats]:
+    """The ends of the interval in each cell's picture, ``(cells,)`` each."""
+    slots = _slots(model)[:, None]
+    low, high = (np.take_along_axis(ends, slots, 1)[:, 0] for ends in (model.low, model.high))
+    return low, high
+
+
+def _untold(model: Model) -> str:
+    return TOO_FEW_ANSWERS if model.states_cells else NOT_STATED
 
 
 def _slots(model: Model) -> NDArray[np.int64]:
@@ -243,7 +266,7 @@ def _slots(model: Model) -> NDArray[np.int64]:
 
 
 def _value(
-    model: Model, cell: int, ranges: tuple[Floats, Floats] | None, *, untold: bool
+    model: Model, cell: int, ranges: tuple[Floats, Floats] | None, *, untold: str
 ) -> CellValue:
     """A cell's share of the second of two classes, or of the likeliest, or its mean."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
@@ -254,10 +277,12 @@ def _value(
     within = None
     if ranges is not None and ranges[0][cell, slot] <= value <= ranges[1][cell, slot]:
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
-    return CellValue(classes[slot], value, low, high, before, within, _decimals(model), untold)
+    return CellValue(
+        classes[slot], value, low, high, before, within, decimals_of(model.label), untold
+    )
 
 
-def number_text(number: float, decimals: int) -> str:
+def in_decimals(number: float, decimals: int) -> str:
     """A number with so many decimals, and thousands apart."""
     whole, point, rest = f"{number:,.{decimals}f}".partition(".")
     return f"{whole.replace(',', thousands(1000)[1])}{point}{rest}"
@@ -299,20 +324,20 @@ class _Drawing:
 
     def __init__(self, layout: Layout, name: str) -> None:
         self.layout, self.name = layout, escape(name)
-        words = max(n.depth * INDENT + len(_words(n)) * LETTER for n in layout.nodes)
+        words = max(n.depth * INDENT + _pixels(_words(n)) for n in layout.nodes)
         self.bars = MARGIN + words + 14.0
         known = any(node.mass_ends is not None for node in layout.nodes)
         self.axis = self.bars + BAR + (WIDE_GAP if known else GAP)
         self.values = self.axis + AXIS
-        values = [len(str(node.value)) for node in layout.nodes if node.value is not None]
-        self.width = self.values + max(values) * WIDEST if values else self.axis
-        self.top = MARGIN + (14.0 if values else 0.0)
+        values = [_pixels(str(node.value)) for node in layout.nodes if node.value is not None]
+        self.width = self.values + max(values) if values else self.axis
+        self.top = MARGIN + (28.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
 
     def svg(self, title: str, href: Callable[[Node], str] | None) -> str:
         name, layout = self.name, self.layout
         size = f"{self.width:.0f}", f"{self.height:.0f}"
-        description = f"{sum(node.cell is not None for node in layout.nodes)} cells."
+        description = f"{sum(node.cell is not None for node in layout.nodes)} groups."
         if layout.axis is not None:
             description += " Each shows its share or mean with the 95 % interval."
         description = " ".join(filter(None, (description, layout.note)))
@@ -399,13 +424,19 @@ class _Drawing:
     def scale(self, axis: tuple[float, float]) -> str:
         """Lines at the ends and the middle of the axis, with their values above."""
         marks = []
-        for value in (axis[0], (axis[0] + axis[1]) / 2, axis[1]):
+        for value, apart in ((axis[0], -FRAME), ((axis[0] + axis[1]) / 2, 0.0), (axis[1], FRAME)):
             at = self.along(axis, value)
             marks.append(
-                f'<path d="M{at:g} {self.top:g}V{self.height - MARGIN:g}" stroke="currentColor" '
-                f'stroke-opacity=".2"/><text x="{at:g}" y="{self.top - 4:g}" font-size="10" '
-                f'text-anchor="middle">{self.mark(value)}</text>'
+                f'<path d="M{at + apart:g} {self.top:g}V{self.height - MARGIN:g}" '
+                f'stroke="currentColor" stroke-opacity=".2"/><text x="{at:g}" '
+                f'y="{self.top - 4:g}" font-size="10" text-anchor="middle">'
+                f"{self.mark(value)}</text>"
             )
+        title = axis_title(node.value for node in self.layout.nodes)
+        marks.append(
+            f'<text x="{self.along(axis, (axis[0] + axis[1]) / 2):g}" y="{self.top - 18:g}" '
+            f'font-size="10" text-anchor="middle">{escape(title)}</text>'
+        )
         return "".join(marks)
 
     def mark(self, value: float) -> str:
@@ -413,7 +444,7 @@ class _Drawing:
         decimals = max(
             (node.value.decimals for node in self.layout.nodes if node.value is not None), default=0
         )
-        return percent(value) if any(names) else number_text(value, decimals)
+        return percent(value) if any(names) else in_decimals(value, decimals)
 
     def along(self, axis: tuple[float, float], value: float) -> float:
         low, high = axis
@@ -422,6 +453,14 @@ class _Drawing:
 
     def y(self, node: Node) -> float:
         return self.top + (node.row + 0.5) * ROW
+
+
+def _pixels(text: str) -> float:
+    """The width of a text at 12 pixels, in the widest of the usual fonts."""
+    return sum(
+        12.0 if letter in WIDE or letter > "\u024f" else 5.0 if letter in NARROW else 8.0
+        for letter in text
+    )
 
 
 def _words(node: Node) -> str:
@@ -443,16 +482,16 @@ def cells_apart(model: Model, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """True for the cells whose colour tells something, ``(cells,)``, of those ``known``.
 
     Of a number and of two classes those whose interval has nothing in common with that of another
-    cell; of more classes those whose likeliest class is likelier than every other in its interval.
+    cell; of more classes those whose likeliest class is likelier than every other in its interval,
+    or has more than half.
     """
     if not known.any():
         return known
     if model.values.shape[1] > 2:
         top = model.values.argmax(axis=1)[:, None]
         others = np.where(np.arange(model.values.shape[1]) == top, -np.inf, model.high)
-        return np.asarray(
-            known & (np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1))
-        )
+        least = np.take_along_axis(model.low, top, 1)[:, 0]
+        return np.asarray(known & (least > np.minimum(others.max(axis=1), 1.0 - least)))
     low, high = model.low[:, -1], model.high[:, -1]
     return np.asarray(known & ((high < low[known].max()) | (low > high[known].min())))
 
@@ -463,19 +502,21 @@ def _legend(model: Model, apart: NDArray[np.bool_]) -> str:
     has_many = isinstance(label, Classes) and len(label.classes) > 2
     if not apart.any():
         what = (
-            "no cell's likeliest class is certain"
+            "no group's likeliest class is certain"
             if has_many
-            else "no cell can be told from another"
+            else "the groups are too close to call"
         )
+        if not model.states_cells:
+            what = "figures of groups are not stated"
         return f"All bars are grey: {what}."
-    rest = "" if apart.all() else " Grey cells cannot be told from any other."
+    rest = "" if apart.all() else " Grey groups are too close to call."
     if isinstance(label, Classes) and has_many:
         named = [
-            f"{color}: {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
+            f"{color} for {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
             for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
         ]
-        rest = "" if apart.all() else " Of grey cells it is not certain."
-        return f"Colours by the likeliest class. {'; '.join(named)}.{rest}"
+        rest = "" if apart.all() else " Of grey groups it is not certain."
+        return f"Colours by the likeliest class: {'; '.join(named)}.{rest}"
     seen = model.values[apart, -1]
     least, most = (_value_text(model, float(end)) for end in (seen.min(), seen.max()))
     what = (
@@ -488,13 +529,15 @@ def _legend(model: Model, apart: NDArray[np.bool_]) -> str:
 
 def _value_text(model: Model, value: float) -> str:
     return (
-        percent(value) if isinstance(model.label, Classes) else number_text(value, _decimals(model))
+        percent(value)
+        if isinstance(model.label, Classes)
+        else in_decimals(value, decimals_of(model.label))
     )
 
 
-def _decimals(model: Model) -> int:
+def decimals_of(label: Label) -> int:
     """Decimals of a number, by the width of all that is possible."""
-    least, most = model.label.bounds
+    least, most = label.bounds
     return max(2 - floor(log10(most - least)), 0) if most > least else 0
 
 

@@ -319,17 +319,16 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
     from ..public_model.candidates import as_trees  # imports scikit-learn
 
     Y = np.ascontiguousarray(rows.T - rows.public if residual else rows.T)
-    least, seeds = min(leaf / float(rows.holders.sum()), 0.5), np.random.RandomState(0)
-    X = rows.X.astype(np.float32)
+    least = min(leaf / float(rows.holders.sum()), 0.5)
+    X, trees = rows.X.astype(np.float32), []
+    seeds, own = np.random.RandomState(0), np.random.RandomState()  # making one takes half a fit
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        trees = [
-            ExtraTreeRegressor(
-                max_features=COLUMNS_TRIED,
-                min_weight_fraction_leaf=least,
-                random_state=seeds.randint(np.iinfo(np.int32).max),
-            ).fit(X, Y, sample_weight=rows.precision, check_input=False)
-            for _ in range(EXTRA_TREES)
-        ]
+        for _ in range(EXTRA_TREES):
+            own.seed(seeds.randint(np.iinfo(np.int32).max))
+            tree = ExtraTreeRegressor(
+                max_features=COLUMNS_TRIED, min_weight_fraction_leaf=least, random_state=own
+            )
+            trees.append(tree.fit(X, Y, sample_weight=rows.precision, check_input=False))
     component: Trees = as_trees(trees, Y.shape[1])
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
     return Member(BaseModel(name, (component,), (1.0,)), residual)

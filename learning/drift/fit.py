@@ -14,6 +14,7 @@ import numpy as np
 
 from privet.protocol.features import Classes, Label
 
+from ..core.amounts import percent
 from ..core.counts import QuestionCounts, without_label_question
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
@@ -105,7 +106,7 @@ def with_learned(model: Model, learned: Learned) -> Model:
         base=learned.base,
         base_values=learned.base_values,
         base_slope=None,
-        facts={**model.facts, "learned from cells": f"{learned.part:.0%}"},
+        facts={**model.facts, "learned from cells": percent(learned.part, whole=True)},
     )
 
 

@@ -68,7 +68,7 @@ EXPORTS: dict[str, Export] = {
         "The whole model, to keep, or to draw in a notebook.",
         write_json,
     ),
-    "csv": Export("text/csv", "csv", "A row for each cell, for a spreadsheet.", write_csv),
+    "csv": Export("text/csv", "csv", "A row for each group, for a spreadsheet.", write_csv),
     "onnx": Export(
         "application/octet-stream",
         "onnx",

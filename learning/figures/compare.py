@@ -11,20 +11,21 @@ s p (1 - p) / (m_k + 1) on the scale [0, 1], s being the factor of ``selection``
 compared with the one before and with the first, in a panel of W waves (2 (W - 1) - 1) times, those
 to come included. Holders who answer several waves make differences surer than is said.
 
-No difference is never said without the least one that would have been seen (``power``). Numbers
-that were clipped around centres differ only by what no spread of ``clipping`` explains.
+No difference is never said without the least one that would have been seen (``power``). Of
+numbers around centres only the mean of those asked for the label alone is compared: what their
+cells count is clipped, and serves predictions (ADR 0134).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import sqrt
 
 import numpy as np
 from numpy.polynomial import Polynomial
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
+from privet.protocol.results import Comparison, Distribution, RegisterFigure
 
 from ..core.amounts import tells_nothing
 from ..core.contrasts import contrast_variance, moments
@@ -36,17 +37,35 @@ from ..core.counts import (
     public_counts,
     without_label_question,
 )
-from ..core.labels import ClassLabel, NumberLabel, kind_of
-from ..core.looks import LEVEL, Looks, critical_difference, of_both, widened
+from ..core.labels import ClassLabel, kind_of
+from ..core.looks import LEVEL, Looks, critical_difference, of_both
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
-from .clipping import AgainstPublic, AtSpread, BetweenWaves, Clipping, wider
-from .figure import Figure, PublicShare, Reports, on_simplex
+from .distribution import distribution, withheld
+from .false_reports import PART, if_false
+from .figure import Figure, PublicShare, Reports, intervals_of
 from .impossible import Impossible, impossible
 from .power import Difference, ShareDifference, binomial_variance, smoothed_shares
-from .results import CellDifference, Comparison, Line, OverTime, WaveChange, WaveFigure
+from .results import (
+    CellDifference,
+    Line,
+    OverTime,
+    WaveChange,
+    WaveFigure,
+)
 from .select import Place, discoveries
-from .sentences import change_in_words, clipped_waves, comparison, effect, over_waves
+from .sentences import (
+    around_centres,
+    change_in_words,
+    comparison,
+    in_doubt,
+    in_groups,
+    in_register,
+    moved_in_words,
+    over_waves,
+    verdict,
+)
+from .weighting import weighted
 
 CELLS = 9
 """Cells of which the median is taken; of more it takes longer."""
@@ -56,8 +75,8 @@ FEWEST_ROWS_TO_COMPARE = 10
 
 @dataclass(frozen=True)
 class Insight:
-    """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
-    model.
+    """Comparison of ``reports`` reports with ``public_records`` records, and the effect of the
+    ``model_reports`` that a model was fitted to.
 
     ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
     those whose record did.
@@ -65,15 +84,20 @@ class Insight:
     that differ significantly, most significant first. In half of the cells every difference
     of ``seen_in_a_cell`` or more would have been listed with the probability ``POWER``, were it the
     only one; None if none would. ``moved`` is the mean absolute change of the
-    model's values by the reports, over its cells by mass, in shares or in the label's units;
-    ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
-    for a numeric label. ``looks`` says at how many looks intervals and differences hold.
+    model's values by the reports, over its cells by mass, in shares or in the label's units, 0
+    without a model; ``relabelled`` is the number of the ``cells`` in which they changed the
+    likeliest class, None for a numeric label. The ``sentence`` begins with the ``headline``.
+    ``looks`` says at how many looks intervals and differences hold.
     With ``impossible`` reports, which cannot all be honest, every interval is all that there can
     be, and no difference is listed. ``gathered`` says of strata what ``misfits`` does, if whoever
-    asks has named the columns. ``figures`` are those of ``overall``, which explain themselves.
+    asks has named the columns. With a register ``weighted`` are the figures of all its people
+    (``weighting``), in words ``of_register``. ``figures`` are those of ``overall``, which explain
+    themselves. A number of which several levels were asked has a ``distribution``. ``if_false``
+    says what a part of the answers could do, were they false.
     """
 
     reports: int
+    model_reports: int
     misfits: Interval
     public_records: int
     cells: int
@@ -82,10 +106,15 @@ class Insight:
     seen_in_a_cell: float | None
     moved: float
     relabelled: int | None
+    headline: str
     sentence: str
     looks: Looks
+    weighted: tuple[RegisterFigure, ...] = ()
+    of_register: str = ""
     impossible: Impossible | None = None
     gathered: str = ""
+    distribution: Distribution | None = None
+    if_false: str = ""
     figures: tuple[Figure, ...] = field(default=(), repr=False, compare=False)
 
 
@@ -94,22 +123,29 @@ def insight(
 ) -> Insight:
     """Compare the reports with the public records, and the model with that of public data only.
 
-    Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
+    Raises ``InvalidRequest`` without reports to a question about the label on the model's cells,
+    and where every number is around a centre.
     """
-    question = question_about(model, questions)
+    question = _question_of(model, questions)
     if question is None:
         raise InvalidRequest(
             "There are no reports about the label in this model's cells: wait for holders, or fit "
             "a model of a task that asks for the label."
         )
-    reports = Reports(kind_of(label), question, without_label_question(questions)[1])
-    kind, clip = reports.kind, Clipping.of(public, question)
-    public_by_cell = public_counts(label, public, question.partition, question.scale)
-    figures, overall = _overall(public, reports, clip, model.values[:, 0])
+    kind, (_, alone) = kind_of(label), without_label_question(questions)
+    unstated = around_centres(alone=alone is not None) if question.centred else ""
+    of_cells = Reports(kind, question, alone)
+    reports = Reports.of(label, questions) if unstated else of_cells
+    if reports is None:
+        raise InvalidRequest(unstated)
+    figures, overall = _overall(public, reports)
+    of_people = weighted(kind, questions, public.register)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
-    differences = cell_differences(reports, public_by_cell, model.selection, clip)
-    against = None if clip is None else clip.against
-    seen_in_a_cell = in_a_cell(reports, public_by_cell, model.selection, against).smallest()
+    differences, seen_in_a_cell = tuple[CellDifference, ...](), None
+    if not unstated:
+        public_by_cell = public_counts(label, public, question.partition)
+        differences = cell_differences(reports, public_by_cell, model.selection)
+        seen_in_a_cell = in_a_cell(reports, public_by_cell, model.selection).smallest()
     before = model.without_reports().values
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     changed = np.abs(model.values - before).max(axis=1)
@@ -118,17 +154,21 @@ def insight(
     if kind.is_share:
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
     cells = question.partition.cells
-    said = comparison(label, overall, differences, seen_in_a_cell)
-    sentence = f"{said} {effect(label, moved, relabelled, cells)}"
+    headline = verdict(label, overall, of_cells.n, 0)
+    effect = moved_in_words(label, moved, relabelled, cells, (model.n, of_cells.n))
+    groups = unstated or in_groups(label, differences, seen_in_a_cell)
+    sentence = comparison(label, headline, groups, effect)
+    part = PART * of_cells.n / reports.n if unstated else PART  # of those who state the mean
+    doubt = _doubt(label, reports, overall, part)
     if (false := impossible(questions)) is not None:
-        least, most = kind.bounds
-        overall = tuple(
-            replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall
-        )
+        overall = _withheld(overall, kind.bounds)
         misfits, seen_in_a_cell = replace(misfits, low=0.0, high=1.0), None
-        differences, figures, sentence = (), (), false.sentence
+        differences, figures, of_people = (), (), ()
+        headline = sentence = false.sentence
+        doubt = ""
     return Insight(
-        reports.n,
+        of_cells.n,
+        model.n,
         misfits,
         len(public),
         cells,
@@ -137,11 +177,60 @@ def insight(
         seen_in_a_cell,
         moved,
         relabelled,
+        headline,
         sentence,
         question.looks,
+        of_people,
+        in_register(label, of_people),
         false,
+        if_false=doubt,
         figures=figures,
     )
+
+
+def figures_alone(label: Label, questions: Sequence[QuestionCounts]) -> Insight:
+    """The figures of all holders of a task without features, which has neither cells nor models.
+
+    Raises ``InvalidRequest`` without reports.
+    """
+    reports = Reports.of(label, questions)
+    if reports is None:
+        raise InvalidRequest("Nobody has answered yet: wait for holders.")
+    figures, overall = _overall(PublicData.none(), reports)
+    misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
+    found, false = distribution(reports), impossible(questions)
+    sentence = verdict(label, overall, reports.n, 0)
+    doubt = _doubt(label, reports, overall)
+    if false is not None:
+        overall = _withheld(overall, reports.kind.bounds)
+        misfits, figures, sentence = replace(misfits, low=0.0, high=1.0), (), false.sentence
+        doubt = ""
+        found = None if found is None else withheld(found)
+    return Insight(
+        reports=reports.n,
+        model_reports=0,
+        misfits=misfits,
+        public_records=0,
+        cells=1,
+        overall=overall,
+        differences=(),
+        seen_in_a_cell=None,
+        moved=0.0,
+        relabelled=None,
+        headline=sentence,
+        sentence=sentence,
+        looks=reports.question.looks,
+        impossible=false,
+        distribution=found,
+        if_false=doubt,
+        figures=figures,
+    )
+
+
+def _withheld(overall: Sequence[Comparison], bounds: tuple[float, float]) -> tuple[Comparison, ...]:
+    """The figures of reports that cannot all be honest: intervals are all that there can be."""
+    least, most = bounds
+    return tuple(replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall)
 
 
 def overall_shares(
@@ -150,6 +239,24 @@ def overall_shares(
     """The share of each class, which needs no model; empty without reports about the label."""
     reports = Reports.of(label, questions)
     return () if reports is None else _overall(public, reports)[1]
+
+
+def shares_in_doubt(
+    label: Classes, questions: Sequence[QuestionCounts], overall: Sequence[Comparison]
+) -> str:
+    """``Insight.if_false`` of the ``overall_shares``; empty without any."""
+    reports = Reports.of(label, questions)
+    if reports is None or not overall:
+        return ""
+    return _doubt(label, reports, overall)
+
+
+def _doubt(
+    label: Label, reports: Reports, overall: Sequence[Comparison], part: float = PART
+) -> str:
+    """The sentence on the ends of ``overall`` figures if ``PART`` of all answers were false, which
+    is this ``part`` of the ``reports``."""
+    return in_doubt(label, overall, if_false(reports, overall, part), PART)
 
 
 def contradicted(prevalence: Floats, reports: Reports) -> list[tuple[int, Interval]]:
@@ -171,9 +278,7 @@ def mean_would_tell(label: Range, public: PublicData, questions: Sequence[Questi
     reports = Reports.of(label, questions)
     if reports is None:
         return False
-    clip = Clipping.of(public, reports.question)
-    alike = float(NumberLabel(label).as_reported(public, reports.question).mean())
-    of = mean_of_labels(reports, clip, alike, public_means(label, public, reports.question))
+    of = reports.overall(float(public.y.mean()) if len(public) else None)[0].interval()
     return not tells_nothing(of.low, of.high, label.low, label.high)
 
 
@@ -181,82 +286,55 @@ def question_about(model: Model, questions: Sequence[QuestionCounts]) -> Questio
     """The question about the label in the model's own cells, if anybody has answered it.
 
     That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
+    None of numbers around centres, of whose cells nothing is stated.
     """
+    question = _question_of(model, questions)
+    return None if question is None or question.centred else question
+
+
+def _question_of(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
     tree, label = model.partition, model.label
     for question in questions:
         same = all(
             np.array_equal(getattr(question.partition, name), getattr(tree, name))
             for name in ("feature", "threshold", "left", "right")
         )
-        if same and question.n and question.mechanism.slots == label.slots:
+        if same and question.n and question.mechanism.slots > 1:
             return kind_of(label).scaled(question)
     return None
-
-
-def public_means(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
-    """The mean of the public labels in each cell, ``(cells,)``, clipped as reported ones are."""
-    scale = question.scale_of(label)
-    counts = public_counts(label, public, question.partition, scale)
-    return np.asarray(scale.low + scale.width * smoothed_shares(counts)[:, 1])
-
-
-def mean_of_labels(
-    reports: Reports, clip: Clipping | None, about: float, values: Floats | None
-) -> Interval:
-    """The mean label of all holders with its 95 % interval, given the cells' ``values``.
-
-    ``about`` is c of ``Reports.overall``; clipping is allowed for about the ``values``.
-    """
-    if clip is None or values is None:
-        return reports.overall(about)[0].interval()
-    (of_cells,) = replace(reports, alone=None).overall(about)
-    mass, holders = reports.question.plausible.sum(axis=1), reports.question.holders
-    return clip.at(values).of(mass).mean(of_cells.estimate, holders, reports.alone)
 
 
 def beside_public(
     public: PublicData,
     reports: Reports,
-    clip: Clipping | None = None,
-    held: Sequence[AtSpread] = (),
     records: Floats | float = 1.0,
 ) -> tuple[list[Figure], Sequence[PublicShare | Figure]]:
     """Each class's share, or the mean label, and the public records' own.
 
-    A public row stands for so many ``records``, in each class if they differ. Of numbers that are
-    clipped the ``held`` spreads are as in ``Clipping.against``.
+    A public row stands for so many ``records``, in each class if they differ.
     """
     kind, m = reports.kind, len(public) * float(np.mean(records))
     if isinstance(kind, ClassLabel):
         hits = (kind.hits(public) * records).tolist()
         return reports.overall(kind.middle), [PublicShare(of, sum(hits)) for of in hits]
-    mean, on_scale = public.y.mean(), kind.as_reported(public, reports.question)
-    alike, (low, high) = float(on_scale.mean()), kind.bounds
-    (of_all,) = reports.overall(alike, float(mean))
-    spread = float(on_scale.var())
+    mean, spread, (low, high) = public.y.mean(), float(public.y.var()), kind.bounds
     if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
-        spread = (alike - low) * (high - alike)
-    hiding = None if clip is None else clip.against(clip.public_mean, held)
-    mine = replace(of_all, value=mean + (of_all.value - alike), spread=spread, hiding=hiding)
-    theirs = Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, hiding=hiding, given=True)
-    return [mine], [theirs]
+        spread = float((mean - low) * (high - mean))
+    (of_all,) = reports.overall(float(mean))
+    theirs = Figure(mean, 0.0 * mean, spread, m, 1.0, kind.bounds, given=True)
+    return [replace(of_all, spread=spread)], [theirs]
 
 
 def _overall(
-    public: PublicData,
-    reports: Reports,
-    clip: Clipping | None = None,
-    values: Floats | None = None,
+    public: PublicData, reports: Reports
 ) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
     """Each class's share, or the mean label, with the test that the populations are alike."""
     kind = reports.kind
+    if not len(public):
+        return _overall_alone(reports)
     expected: list[float] = kind.public_figures(public).tolist()
-    figures, known = beside_public(public, reports, clip)
-    if isinstance(kind, ClassLabel):
-        intervals = on_simplex(figures)
-    else:
-        alike = float(kind.as_reported(public, reports.question).mean())
-        intervals = [mean_of_labels(reports, clip, alike, values)]
+    figures, known = beside_public(public, reports)
+    intervals = intervals_of(kind, figures)
     rows = zip(kind.names, figures, known, intervals, expected, strict=True)
     stated = zip(figures, intervals, strict=True)
     return tuple(replace(figure, stated=of) for figure, of in stated), tuple(
@@ -273,15 +351,26 @@ def _overall(
     )
 
 
+def _overall_alone(reports: Reports) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
+    """The same without public records."""
+    kind = reports.kind
+    figures = reports.overall(kind.middle if kind.is_share else None)
+    intervals = intervals_of(kind, figures)
+    stated = list(zip(figures, intervals, strict=True))
+    return tuple(replace(figure, stated=of) for figure, of in stated), tuple(
+        Comparison(figure.name, of.value, of.low, of.high, None, 1.0, None) for figure, of in stated
+    )
+
+
 def cell_differences(
-    reports: Reports, public_by_cell: Floats, selection: float, clip: Clipping | None = None
+    reports: Reports, public_by_cell: Floats, selection: float
 ) -> tuple[CellDifference, ...]:
     """The cells whose mass or labels differ from the public counts', the surest first.
 
     ``selection`` is by how much more public labels vary since cells were grown on them.
     """
     question, rows = reports.question, public_by_cell.sum(axis=1, keepdims=True)
-    masses, labels = reports.masses(), _labels(reports, public_by_cell, selection, clip)
+    masses, labels = reports.masses(), _labels(reports, public_by_cell, selection)
     groups = ((masses, PublicShare(rows, rows.sum())), labels)
     of_masses, of_labels = (known.p_value(reported) for reported, known in groups)
     few = (masses.value < groups[0][1].value) & (rows < FEWEST_ROWS_TO_COMPARE)
@@ -290,26 +379,14 @@ def cell_differences(
     found = []
     for group, at, p in listed:
         reported, known = groups[group]
-        name, hiding = ((None, None), (reports.kind.names[at[1]], clip))[group]
-        ends = _ends_in_cell(reported, at, level, (at[0], hiding, question.factor))
-        found.append(CellDifference(at[0], name, *ends, float(known.value[at]), p))
+        name = (None, reports.kind.names[at[1]])[group]
+        value, low, high = reported.ends(at, level).tolist()
+        found.append(CellDifference(at[0], name, value, low, high, float(known.value[at]), p))
     return tuple(found)
 
 
-def _ends_in_cell(
-    figure: Figure, at: Place, level: float, where: tuple[int, Clipping | None, float]
-) -> tuple[float, float, float]:
-    """A cell's figure and its interval; where numbers are clipped, of labels before that."""
-    cell, clip, factor = where
-    row = figure.ends(at, level)
-    if clip is not None:
-        row = clip.cells(np.array([cell], dtype=np.int32), row[:, None], factor)[:, 0]
-    value, low, high = row.tolist()
-    return value, low, high
-
-
 def _labels(
-    reports: Reports, public_by_cell: Floats, selection: float, clip: Clipping | None
+    reports: Reports, public_by_cell: Floats, selection: float
 ) -> tuple[Figure, PublicShare | Figure]:
     """Every cell's class shares, or its mean label, and what public records say of it."""
     rows, q = public_by_cell.sum(axis=1)[:, None], smoothed_shares(public_by_cell)
@@ -319,31 +396,18 @@ def _labels(
     value, unit = kind.of_shares(reports.question, q)
     t = reports.question.counts[:, 1:] / figures.holders
     spread = unit**2 * binomial_variance(t, q[:, 1:])
-    hiding = None if clip is None else clip.against(unit * (q[:, 1:] - 0.5))
-    known = Figure(
-        value,
-        0.0 * value,
-        selection * spread,
-        rows + 1.0,
-        1.0,
-        kind.bounds,
-        hiding=hiding,
-        given=True,
-    )
+    error = selection * spread
+    known = Figure(value, 0.0 * value, error, rows + 1.0, 1.0, kind.bounds, given=True)
     return replace(figures, spread=spread).drawn, known  # rounding varies as a sample does
 
 
 def in_a_cell(
-    reports: Reports,
-    public_by_cell: Floats,
-    selection: float,
-    hiding: Callable[[float], AgainstPublic] | None = None,
+    reports: Reports, public_by_cell: Floats, selection: float
 ) -> Difference | ShareDifference:
     """The difference to detect in the median cell, as one of all cells' masses and labels.
 
     That is the cell of which the least difference is the median, of at most ``CELLS`` cells, from
-    the least noisy one to the noisiest. ``hiding`` is that of a clipped public mean, if numbers are
-    clipped around centres.
+    the least noisy one to the noisiest.
     """
     kind, question = reports.kind, reports.question
     noise, progress, (lowest, width) = question.noise, question.progress, kind.scale_of(question)
@@ -374,8 +438,7 @@ def in_a_cell(
             return width**2 * float(reported.max()), width**2 * of_public
 
         largest = max(value - low, high - value)
-        hidden = None if hiding is None else hiding(width * (mean - 0.5))
-        return Difference.there(variances, tests, largest, of_both(progress), hidden)
+        return Difference.there(variances, tests, largest, of_both(progress))
 
     of_cells = []
     for cell in by_noise[places].tolist():
@@ -405,14 +468,21 @@ class _Wave:
     every: Figure
 
     @classmethod
-    def of(cls, number: int, reports: Reports, clip: Clipping | None) -> "_Wave":
+    def of(cls, number: int, reports: Reports) -> "_Wave":
         kind, question = reports.kind, reports.question
         of_all = [figure.drawn for figure in reports.overall()]
-        cells, some = reports.cells(), kind.independent
+        some = kind.independent
+        overall = np.array([(figure.value, figure.variance) for figure in of_all[some]]).T
+        if question.partition.cells == 1:  # all holders
+            value, variance = overall[:, None]
+            every = replace(
+                of_all[0], value=value, variance=variance, holders=reports.holders, noise=None
+            )
+            return cls(number, reports, of_all, every)
+        cells = reports.cells()
         _, unit = kind.of_shares(question, question.counts)
         of_cells = replace(cells, spread=np.maximum(cells.spread, unit**2 / cells.holders)).drawn
         value = np.where(reports.known_cells[:, None], of_cells.value, np.nan)
-        overall = np.array([(figure.value, figure.variance) for figure in of_all[some]]).T
         every = replace(
             of_cells,
             value=np.vstack([overall[0], value[:, some]]),
@@ -420,54 +490,49 @@ class _Wave:
             holders=reports.holders,
             bounds=kind.bounds,
         )
-        if clip is not None:
-            t = question.plausible[:, 1].sum() / question.plausible.sum()
-            of_cell = question.counts[:, 1:] / cells.holders
-            clipped = 2.0 * clip.radius * (np.clip(np.vstack([[[t]], of_cell]), 0.0, 1.0) - 0.5)
-            every = replace(every, hiding=clip.between(clipped))
-            of_all = [replace(of_all[0], hiding=clip.between(float(clipped[0, 0])))]
         return cls(number, reports, of_all, every)
 
 
 def over_time(
-    label: Label,
-    waves: Mapping[int, Sequence[QuestionCounts]],
-    planned: int,
-    public: PublicData | None = None,
+    label: Label, waves: Mapping[int, Sequence[QuestionCounts]], planned: int
 ) -> OverTime:
     """The waves that have reports, by number from 1, of a panel of ``planned`` waves.
 
-    By the ``public`` records changes of numbers around centres allow for what clipping hides.
+    Of numbers around centres the means of those who were asked for the label alone.
     """
-    kind, found = kind_of(label), {}
+    kind, found, unstated = kind_of(label), {}, ""
     for number, questions in sorted(waves.items()):
-        about, alone = without_label_question(questions)
+        stating = [each for each in questions if not each.centred]
+        if len(stating) < len(questions):
+            unstated = around_centres(alone=bool(stating))
+        about, alone = without_label_question(stating)
         if len(about) == 1 and about[0].n and about[0].mechanism.slots > 1:
             found[number] = Reports(kind, about[0], alone)
     if not found:
-        return OverTime((), (), 0, "No wave has reports about the label yet.")
+        answered = any(question.n for of_wave in waves.values() for question in of_wave)
+        said = "No wave has answers to compare." if answered else "Nobody has answered yet."
+        return OverTime((), (), 0, f"{said} {unstated}".rstrip())
     some = next(iter(found.values())).question
-    clip = None if public is None else Clipping.of(public, some)
-    of_waves = [_Wave.of(number, reports, clip) for number, reports in found.items()]
+    of_waves = [_Wave.of(number, reports) for number, reports in found.items()]
     comparisons = comparisons_of(label, some.partition.cells, planned)
-    lines = _lines(of_waves, clip)
+    lines = _lines(of_waves)
     changes = _changes(of_waves, lines, comparisons)
-    in_cells = _lines_in_cells(of_waves, changes, clip)
+    in_cells = _lines_in_cells(of_waves, changes)
     some_names = kind.independent
     first, last = of_waves[0].all[some_names], of_waves[-1].all[some_names]
     seen = [
         one.to_detect(other, comparisons).smallest() for one, other in zip(first, last, strict=True)
     ]
     sentence = over_waves(label, (of_waves[0].number, of_waves[-1].number), changes, seen)
-    if some.centred:
-        _, width = kind.scale_of(some)
-        sentence += f" {clipped_waves(width / 2.0, allowed=clip is not None)}"
-    return OverTime(lines, changes, comparisons, sentence, in_cells)
+    return OverTime(lines, changes, comparisons, f"{sentence} {unstated}".rstrip(), in_cells)
 
 
 def comparisons_of(label: Label, cells: int, waves: int) -> int:
-    """Comparisons in a panel of so many waves: each with the one before it and with the first."""
-    return (2 * (waves - 1) - 1) * kind_of(label).tests * (1 + cells)
+    """Comparisons in a panel of so many waves: each with the one before it and with the first.
+
+    A single cell has all holders, and no figure of its own.
+    """
+    return (2 * (waves - 1) - 1) * kind_of(label).tests * (1 + cells if cells > 1 else 1)
 
 
 def _changes(
@@ -505,54 +570,29 @@ def _ends(one: Figure, other: Figure, at: Place, level: float, apart: float) -> 
     progress, sign = of_both(one.progress, other.progress), float(np.sign(raw))
     half = float(critical_difference((first, second), progress, level))
     least, most = abs(raw) - half, abs(raw) + half
-    if isinstance(one.hiding, BetweenWaves) and isinstance(other.hiding, BetweenWaves):
-        halves = np.array([widened(first, one.progress), widened(second, other.progress)])
-        before, after = half * np.sqrt(halves / halves.sum())
-        was, now = one.hiding.only(at), other.hiding.only(at)
-        least, most = now.ends(was, (before, after), sign)
     low, high = map(float, one.bounds)
     nearer, further = max(min(least, sign * apart), 0.0), min(max(most, sign * apart), high - low)
     ends = sorted((sign * nearer, sign * further))
     return ends[0], ends[1]
 
 
-def _lines(waves: Sequence[_Wave], clip: Clipping | None) -> tuple[Line, ...]:
-    """Figures of all holders; where numbers are clipped, the means of labels before that."""
+def _lines(waves: Sequence[_Wave]) -> tuple[Line, ...]:
+    """Figures of all holders."""
     figures: dict[str, list[WaveFigure]] = {}
     for wave in waves:
         reports = wave.reports
-        if reports.kind.is_share:
-            intervals = on_simplex(wave.all)
-        elif clip is None:
-            intervals = [wave.all[0].interval()]
-        else:
-            intervals = [_whole_mean(reports, clip)]
+        intervals = intervals_of(reports.kind, wave.all)
         for name, of in zip(reports.kind.names, intervals, strict=True):
             found = WaveFigure(wave.number, reports.n, of.value, of.low, of.high)
             figures.setdefault(name, []).append(found)
     return tuple(Line(name, tuple(each)) for name, each in figures.items())
 
 
-def _whole_mean(reports: Reports, clip: Clipping) -> Interval:
-    """The mean of labels before clipping, if cells differ as public records do."""
-    question, (weights,) = reports.question, reports.kind.weights(reports.question)
-    at, mass = question.plausible / question.holders, question.plausible.sum(axis=1)
-    (of_cells,) = replace(reports, alone=None).overall()
-    low, width = clip.scale.low, clip.scale.width
-    values = public_means(clip.scale.label, clip.public, question)
-    moved = values + of_cells.value - float(mass @ values) / float(mass.sum())
-    values = np.clip(moved, low, low + width)
-    middle = float((at * weights).sum())
-    found = mean_of_labels(reports, clip, middle, values)
-    who = (float((at * weights**2).sum()) - middle**2) / reports.holders
-    return wider(found, question.factor * sqrt(max(who, 0.0)), reports.kind.bounds)
-
-
-def _lines_in_cells(
-    waves: Sequence[_Wave], changes: Sequence[WaveChange], clip: Clipping | None
-) -> tuple[Line, ...]:
+def _lines_in_cells(waves: Sequence[_Wave], changes: Sequence[WaveChange]) -> tuple[Line, ...]:
     """The lines of the cells that changed, with intervals of which one in twenty misses."""
     chosen = dict.fromkeys((each.cell, each.name) for each in changes if each.cell is not None)
+    if not chosen:
+        return ()
     kind = waves[0].reports.kind
     names = kind.names[kind.independent]
     cells = len(waves[0].every.value) - 1
@@ -562,7 +602,7 @@ def _lines_in_cells(
         for wave in waves:
             question = wave.reports.question
             if not np.isnan(wave.every.value[at]):
-                ends = _ends_in_cell(wave.every, at, level, (cell, clip, question.factor))
-                found.append(WaveFigure(wave.number, question.n, *ends))
+                value, low, high = wave.every.ends(at, level).tolist()
+                found.append(WaveFigure(wave.number, question.n, value, low, high))
         lines.append(Line(name, tuple(found), cell))
     return tuple(lines)

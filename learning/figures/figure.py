@@ -13,9 +13,8 @@ looked at together (``masses``, ``cells``), Var n and half a step of the counts 
 ``Reports`` makes figures of the counts of one or two questions (``joint``).
 
 An **interval** is about those who reported, so it has the mechanism's noise and, for a number, what
-rounding it to a level and clipping it around its centre hide (``clipping``). Whether two
-populations differ is another question, with the chance of who was asked: of n holders a figure has
-the variance of one holder's over n besides (``sampled``).
+rounding it to a level hides. Whether two populations differ is another question, with the chance of
+who was asked: of n holders a figure has the variance of one holder's over n besides (``sampled``).
 
 Two figures are compared by the normal law of both (``looks.p_of_equal_means``). A share is compared
 with public records by the binomial law of their count (``PublicShare``): where the populations
@@ -46,7 +45,6 @@ from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import LEVEL, MEANING, factor_at, of_both, p_of_equal_means
 from ..core.public_data import Floats
 from ..core.ratio import project_on_simplex
-from .clipping import AgainstPublic, BetweenWaves
 from .joint import Noise, joined, of_shares
 from .power import Difference, ShareDifference, binomial_variance, share_p
 
@@ -76,7 +74,6 @@ class Figure:
     progress: float | None
     bounds: tuple[Floats | float, Floats | float]
     noise: Noise | None = field(default=None, kw_only=True)
-    hiding: AgainstPublic | BetweenWaves | None = field(default=None, kw_only=True)
     given: bool = field(default=False, kw_only=True)
     name: str = field(default="", kw_only=True)
     reports: int = field(default=0, kw_only=True)
@@ -110,7 +107,6 @@ class Figure:
         of, holders = self.stated or self.interval(), thousands(round(float(self.holders)))
         errors = [scale * float(v) ** 0.5 for v in (self.variance, self.spread / self.holders)]
         noise, chance = (f"{amount(float(f'{error:.2g}'))}{unit}" for error in errors)
-        hidden = ", and what clipping may hide beyond" if self.hiding is not None else ""
         looks = MEANING["once" if self.progress is None else "many"]
         return (
             f"Counts: {what} is {text(of.value)} among the {holders} holders whose record fits, by "
@@ -118,7 +114,7 @@ class Figure:
             f"Noise: perturbing reports leaves a standard error of {noise}; the chance of who was "
             f"asked adds {chance} to what is said of others.\n"
             f"Looks: the 95 % interval, {text(of.low)} to {text(of.high)}, reaches "
-            f"{factor_at(self.progress):.2f} standard errors to each side{hidden}; such intervals "
+            f"{factor_at(self.progress):.2f} standard errors to each side; such intervals "
             f"{looks}."
         )
 
@@ -131,17 +127,11 @@ class Figure:
         low, high = (np.broadcast_to(end, self.value.shape)[at] for end in self.bounds)
         return np.asarray(np.clip(self.value[at] + self.half_width(level)[at] * SIDES, low, high))
 
-    def beyond(self, known: "Figure") -> Floats:
-        """The difference from ``known`` that clipping does not explain."""
-        difference = np.asarray(self.value - known.value)
-        if known.hiding is None:
-            return difference
-        return known.hiding.unexplained(difference, self.hiding)
-
     def p_value(self, reported: "Figure") -> Floats:
         """The p-values of ``reported`` figures, if both populations are alike."""
         progress = of_both(reported.progress, self.progress)
-        return p_of_equal_means(reported.beyond(self), (reported.sampled, self.sampled), progress)
+        difference = np.asarray(reported.value - self.value)
+        return p_of_equal_means(difference, (reported.sampled, self.sampled), progress)
 
     def to_detect(self, reported: "Figure", tests: int) -> Difference:
         """The differences of ``reported`` from this figure that one of ``tests`` detects."""
@@ -154,7 +144,7 @@ class Figure:
             return reported.moved(difference), float(self.sampled)
 
         progress = of_both(reported.progress, self.progress)
-        return Difference.there(variances, tests, largest, progress, self.hiding, given=self.given)
+        return Difference.there(variances, tests, largest, progress, given=self.given)
 
     def moved(self, difference: float) -> float:
         """``sampled`` where a share is by a ``difference`` further up or down, the larger."""
@@ -217,10 +207,13 @@ class Reports:
 
     @classmethod
     def of(cls, label: Label, questions: Sequence[QuestionCounts]) -> "Reports | None":
-        """The reports to the first question about the label that has any; None without."""
-        _, alone = without_label_question(questions)
-        for question in questions:
-            if question.n and question is not alone and question.mechanism.slots == label.slots:
+        """The reports to the first question about the label that has any; None without.
+
+        Of numbers around centres those who were asked for the label alone.
+        """
+        about, alone = without_label_question([each for each in questions if not each.centred])
+        for question in about:
+            if question.n and question.mechanism.slots > 1:
                 kind = kind_of(label)
                 return cls(kind, kind.scaled(question), alone)
         return None
@@ -320,9 +313,14 @@ class Reports:
 
 def mass_of(question: QuestionCounts, inside: Floats) -> Figure:
     """The part of the holders in the cells that are ``inside``, ``(cells,)`` of 0 and 1."""
-    of = question.mean(np.broadcast_to(inside[:, None], question.counts.shape).astype(np.float64))
+    of = question.mean(np.repeat(inside[:, None], question.counts.shape[1], axis=1))
     value, variance = np.asarray(of.value), np.asarray(of.variance)
     return Figure(value, variance, 0.0, question.holders, question.progress, (0.0, 1.0))
+
+
+def intervals_of(kind: ClassLabel | NumberLabel, figures: Sequence[Figure]) -> list[Interval]:
+    """A label's figures with their 95 % intervals: a number's, or shares that add up to 1."""
+    return on_simplex(figures) if kind.is_share else [of.interval() for of in figures]
 
 
 def on_simplex(shares: Sequence[Figure]) -> list[Interval]:

@@ -27,12 +27,23 @@ So of n reports L are false at least, where L is the least with
     N_c + L a >= -bound,    sqrt(Q) - L l / sqrt(n v) <= bound,
 
 strata added up. All bounds hold at once with probability 1 - ``FALSE_ALARMS``, so the largest
-does. False reports that look like honest ones of some population are not seen, however many.
+does.
+
+**Events of payloads.** Of n honest payloads, whatever the records, the number in an event that has
+at most the probability u for any category is above n x, x > u, with probability at most
+
+    exp(-n (x log(x / u) + (1 - x) log((1 - x) / (1 - u))))                                    (2)
+
+(Chernoff). Where ``EventCounts`` are kept, of all ways together and of each, the excess is false.
+Another ``FALSE_ALARMS`` is divided over both, the ways, the events, and the m-th time that counts
+were added to, by 6 / (pi m)^2, so it holds at every look.
+
+False reports that look like honest ones of some population are not seen, however many.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, log, log1p, sqrt
+from math import ceil, log, log1p, pi, sqrt
 from operator import attrgetter
 
 import numpy as np
@@ -40,12 +51,14 @@ import numpy as np
 from privet.protocol.mechanisms.base import Frequencies
 
 from ..core.amounts import thousands
-from ..core.counts import QuestionCounts
+from ..core.counts import EventCounts, QuestionCounts
 from ..core.public_data import Floats
 
 FALSE_ALARMS = 1e-3
-"""Largest probability of an alarm ever, in a collection of honest reports."""
+"""Largest probability of an alarm ever among honest reports, by sums; and the same by events."""
 LEAST_VARIANCE = 10.0
+STEPS = 50
+"""Halvings of a part of the reports."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +84,11 @@ def impossible(questions: Sequence[QuestionCounts]) -> Impossible | None:
     Questions are tested at a level that holds for all of them together.
     """
     answered = [question for question in questions if question.n]
-    found = [
-        Impossible(min(least_false(question, FALSE_ALARMS / len(answered)), question.n), question.n)
-        for question in answered
-    ]
+    found = []
+    for question in answered:
+        level = FALSE_ALARMS / len(answered)
+        least = max(least_false(question, level), least_by_events(question, level))
+        found.append(Impossible(min(least, question.n), question.n))
     most = max(found, key=attrgetter("least"), default=None)
     return most if most is not None and most.least > 0 else None
 
@@ -110,6 +124,34 @@ def least_false(question: QuestionCounts, level: float = FALSE_ALARMS) -> int:
         most = bound(dimensions, progress, level / 4.0)
         found.append(ceil((sqrt(squares) - sqrt(most)) / longest))
     return max(found)
+
+
+def least_by_events(question: QuestionCounts, level: float = FALSE_ALARMS) -> int:
+    """A lower bound on the false among the payloads whose events are kept."""
+    bounds = question.mechanism.event_bounds()
+    ways: dict[str, list[EventCounts]] = {}
+    for each in question.events:
+        ways.setdefault(each.way, []).append(each)
+    if not ways or not len(bounds):
+        return 0
+    of_each = level / 2.0 / (len(ways) * (len(ways) + 1))
+    found = [_excess(question.events, bounds, level / 2.0)]
+    return max(found + [_excess(of_way, bounds, of_each) for of_way in ways.values()])
+
+
+def _excess(counted: Sequence[EventCounts], bounds: Floats, level: float) -> int:
+    """The most by which a count is above what chance gives at all times with this ``level``."""
+    n, m = sum(each.n for each in counted), sum(each.closings for each in counted)
+    counts = np.sum([each.counts for each in counted], axis=0)
+    per_report = log(len(bounds) * (pi * m) ** 2 / 6.0 / level) / n
+    u = np.clip(bounds, 1e-12, 1.0 - 1e-12)
+    low, high = u, np.ones_like(u)
+    for _ in range(STEPS):
+        x = (low + high) / 2.0
+        rest = np.maximum(1.0 - x, 1e-300)
+        enough = x * np.log(x / u) + rest * np.log(rest / (1.0 - u)) >= per_report
+        low, high = np.where(enough, low, x), np.where(enough, x, high)
+    return max(ceil(float((counts - n * high).max())), 0)
 
 
 def bound(dimensions: int, progress: float, level: float) -> float:

@@ -1,12 +1,14 @@
 """Strata of disclosed columns in words: where records that do not fit gather, reports that the
 register does not account for, and groups smaller than expected."""
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
 
 from privet.protocol.conditions import conditions_at, readable_names
 from privet.protocol.features import Column
+from privet.protocol.mechanisms.base import Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
@@ -14,18 +16,27 @@ from ..core.amounts import figure, percent, thousands
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
 from ..core.public_data import Floats
-from ..core.trees import locate, readable_path
+from ..core.trees import common_node, locate, readable_path
 
 MOST_NAMED = 3
 """Strata that a sentence names."""
 
 
-def strata_in_words(question: QuestionCounts, task: Task, register: Floats | None) -> str:
-    """All that is said of the strata of a task; empty if there is nothing to say."""
+def strata_in_words(
+    question: QuestionCounts,
+    questions: Sequence[QuestionCounts],
+    task: Task,
+    register: Floats | None,
+) -> str:
+    """All that is said of the strata of a task; empty if there is nothing to say.
+
+    Misfits are those of the ``question`` in cells; reports are counted over all ``questions``.
+    """
+    sizes = np.sum([each.mechanism.reported(each.sums, each.n) for each in questions], axis=0)
     said = (
         gathered_misfits(question, task.columns),
-        unregistered_reports(question, register, task.columns),
-        small_groups(question, min(task.group_sizes, default=0)),
+        unregistered_reports(question, sizes, register, task.columns),
+        small_groups(sizes, min(task.group_sizes, default=0)),
     )
     return " ".join(filter(None, said))
 
@@ -67,7 +78,9 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
         off = half(stratum, share, 0.0)
         ends = np.clip([share, share - off, share + off], 0, 1)
         named.append(f"{where} ({figure(*ends.tolist(), is_share=True)})")
-    others = f" and in {len(more) - MOST_NAMED} groups more" if len(more) > MOST_NAMED else ""
+    others = (
+        f" and in {len(more) - MOST_NAMED} disclosed groups more" if len(more) > MOST_NAMED else ""
+    )
     standing_in = (
         f" Some may be records whose {' or '.join(replaced)} itself did not fit, in place of which "
         "a stand-in counts."
@@ -79,18 +92,23 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
 
 
 def unregistered_reports(
-    question: QuestionCounts, register: Floats | None, columns: tuple[Column, ...]
+    question: QuestionCounts,
+    sizes: Sums,
+    register: Floats | None,
+    columns: tuple[Column, ...],
 ) -> str:
     """A sentence on the strata with more reports than people in the register; empty if none has.
+
+    ``sizes``, ``(strata,)``, are the reports of each.
 
     Numbers of reports are exact, so there is no chance in it. A record whose disclosed column does
     not fit counts where its stand-in leads to.
     """
     of, strata = question.mechanism.stratum_of_cell, question.mechanism.stratum_count
-    if register is None or question.n == 0 or strata == 1:
+    if register is None or not sizes.any() or strata == 1:
         return ""
     people = np.bincount(of[locate(question.partition, register)], minlength=strata)
-    excess = question.mechanism.reported(question.sums, question.n) - people
+    excess = sizes - people
     if excess.max() <= 0:
         return ""
     most = int(excess.argmax())
@@ -103,18 +121,17 @@ def unregistered_reports(
     )
 
 
-def small_groups(question: QuestionCounts, least: int) -> str:
+def small_groups(sizes: Sums, least: int) -> str:
     """A sentence on the strata from which fewer than ``least`` reports came; empty if none is.
 
     Who expects so many people to answer in each may be wrong, above all where some kinds of people
     answer less often than others.
     """
-    sizes = question.mechanism.reported(question.sums, question.n)
     few = int((sizes < least).sum())
-    if question.n == 0 or few == 0 or len(sizes) == 1:
+    if not sizes.any() or few == 0 or len(sizes) == 1:
         return ""
     return (
-        f"Fewer than the {thousands(least)} reports expected from each group came from "
+        f"Fewer than the {thousands(least)} reports expected from each disclosed group came from "
         f"{thousands(few)} of {thousands(len(sizes))}: there, a report hides among fewer people."
     )
 
@@ -122,7 +139,7 @@ def small_groups(question: QuestionCounts, least: int) -> str:
 def _replaced(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> list[str]:
     """The features whose conditions in a stratum are all met by stand-ins, as people read them."""
     of_feature: dict[str, list[bool]] = {}
-    for each in conditions_at(partition, columns, _common_node(partition, cells)):
+    for each in conditions_at(partition, columns, common_node(partition, cells)):
         of_feature.setdefault(each.feature.name, []).append(each.feature.stand_in_meets(each))
     names = readable_names(columns)
     return [names[name] for name, met in of_feature.items() if all(met)]
@@ -130,16 +147,5 @@ def _replaced(partition: Partition, columns: tuple[Column, ...], cells: np.ndarr
 
 def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:
     """The conditions that lead to a stratum of these ``cells``, in words."""
-    node = _common_node(partition, cells)
+    node = common_node(partition, cells)
     return " and ".join(readable_path(partition, columns, node))
-
-
-def _common_node(partition: Partition, cells: np.ndarray) -> int:
-    """The lowest node above all ``cells``."""
-    above: list[list[int]] = []
-    for leaf in partition.leaves[cells]:
-        path = [int(leaf)]
-        while path[-1] != 0:
-            path.append(int(partition.parent[path[-1]]))
-        above.append(path)
-    return next(node for node in above[0] if all(node in path for path in above))

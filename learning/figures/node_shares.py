@@ -1,5 +1,6 @@
 """The reported shares below a node of a tree, or in a cell, beside the public records there."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,15 +12,15 @@ from ..core.amounts import tells_nothing
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, public_counts, rounding_of_cells
 from ..core.labels import kind_of
-from ..core.model import Model
+from ..core.looks import factor_at
 from ..core.public_data import Floats, PublicData
-from ..core.ratio import project_on_simplex
+from ..core.ratio import fieller_interval, project_on_simplex
 from ..core.trees import ancestors, node_depth
-from .clipping import Clipping
-from .figure import Reports, mass_of, on_simplex
+from .compare import beside_public
+from .figure import Reports, intervals_of, mass_of
 from .impossible import impossible
 from .power import smoothed_shares
-from .precision import Precision, hidden_in_cells
+from .precision import HOLDERS
 
 
 @dataclass(frozen=True)
@@ -43,29 +44,32 @@ class NodeShares:
 
 
 def node_shares(
-    label: Label, public: PublicData, question: QuestionCounts, model: Model, node: int
+    label: Label,
+    public: PublicData,
+    question: QuestionCounts,
+    node: int,
+    alone: QuestionCounts | None = None,
 ) -> NodeShares:
-    """Compare the reports to ``question`` below a ``model``'s ``node`` with public records there.
+    """Compare the reports to ``question`` below a ``node`` of its tree with public records there.
 
-    The interval of a share is all that is possible where the mass is not distinguished from zero,
-    and where reports cannot all be honest.
+    The root has the figures of everybody, so those asked for the label ``alone`` count. The
+    interval of a share is all that is possible where the mass is not distinguished from zero, and
+    where reports cannot all be honest.
     """
     kind, below = kind_of(label), below_node(question, node)
-    inside, false = below.astype(np.float64), impossible([question]) is not None
+    asked = [question] if alone is None else [question, alone]
+    inside, false = below.astype(np.float64), impossible(asked) is not None
     public_by_cell = public_counts(label, public, question.partition)
     records = public_by_cell[below].sum()
     mass = _mass(question, inside, false=false)
     share = Share("", mass, float(records / public_by_cell.sum()))
     figures = None if false else Reports(kind, question).within(inside)
+    if figures is not None and below.all():
+        figures, _ = beside_public(public, Reports(kind, question, alone))
     if figures is None:
         reported = [Interval(kind.middle, *kind.bounds)] * len(kind.names)
-    elif kind.is_share:
-        reported = on_simplex(figures)
-    elif (clip := Clipping.of(public, question)) is None:
-        reported = [figures[0].interval()]
     else:
-        of_cells = clip.at(model.values[:, 0]).of(question.plausible.sum(axis=1) * below)
-        reported = [of_cells.mean(figures[0].estimate)]
+        reported = intervals_of(kind, figures)
     expected: list[float | None] = [None] * len(kind.names)
     if records:
         there = public_by_cell[below].sum(axis=0) / records
@@ -74,12 +78,15 @@ def node_shares(
     return NodeShares(share, tuple(rows))
 
 
-def node_masses(question: QuestionCounts) -> list[tuple[float, float]]:
-    """The 95 % interval of the part of the holders below each node, as ``node_shares`` has it."""
-    false, nodes = impossible([question]) is not None, range(question.partition.nodes)
-    below = (below_node(question, node).astype(np.float64) for node in nodes)
-    found = [_mass(question, inside, false=false) for inside in below]
-    return [(mass.low, mass.high) for mass in found]
+def node_masses(question: QuestionCounts) -> list[Interval]:
+    """The part of the holders below each node, as ``node_shares`` has it."""
+    tree, false = question.partition, impossible([question]) is not None
+    found = [Interval(1.0, 0.0, 1.0)] * tree.nodes
+    for depth, nodes in enumerate(tree.levels):
+        node_of_cell = ancestors(tree, depth)
+        for node in nodes.tolist():
+            found[node] = _mass(question, (node_of_cell == node).astype(np.float64), false=false)
+    return found
 
 
 def below_node(question: QuestionCounts, node: int) -> NDArray[np.bool_]:
@@ -100,36 +107,36 @@ def reports_for_cells(
     question: QuestionCounts,
     half_width: float,
     cells: NDArray[np.bool_] | None = None,
-) -> int | None:
+) -> int:
     """Reports with which half of the ``cells`` have a share or mean known to ± ``half_width``.
 
     From the reports only, with holders spread over the cells as public records are; ``half_width``
-    is a part of all that is possible. Of every cell without ``cells``; None before the first
-    report, and where no number is enough.
+    is a part of all that is possible. Of every cell without ``cells``. By the noise of the reports
+    so far, of which there are some, that of a cell's mass included: intervals are Fieller's, of a
+    mass that noise makes smaller by a standard error.
     """
-    if question.n == 0:
-        return None
     records = public_counts(label, public, question.partition, question.scale)
-    t = smoothed_shares(records)
+    t, kind = smoothed_shares(records), kind_of(label)
     mass = records.sum(axis=1, keepdims=True) + 1.0
     mass *= question.holders / mass.sum()
-    kind, variance = kind_of(label), contrast_variance(question.noise, t)
-    variance = np.maximum(variance, 0.0) / mass**2
-    if not kind.is_share:
-        variance += t * (1.0 - t) / mass  # rounding varies as a sample does
-    widest = kind.of_shares(question, t)[1] ** 2 * variance.max(axis=1)
-    places = np.arange(len(mass)) if cells is None else np.flatnonzero(cells)
-    middle = int(places[np.argsort(widest[places])[(len(places) - 1) // 2]])
-    precision = Precision(question.n * float(widest[middle]), label.span)
-    if (clip := Clipping.of(public, question)) is not None:
-        of_cell = (np.arange(len(mass)) == middle).astype(np.float64)
-        precision = replace(precision, hidden=hidden_in_cells(clip, question, of_cell))
-    return precision.reports(half_width * label.span, question.planned)
+    places = slice(None) if cells is None else cells
+    t, mass, noise = t[places], mass[places], question.noise[places]
+    of_mass = np.sqrt(np.maximum(noise.sum(axis=(1, 2)), 0.0))[:, None]
+    unit = kind.of_shares(question, smoothed_shares(records))[1] / label.span
+
+    def known(n: int) -> bool:
+        times = n / question.n
+        factor = factor_at(None if question.planned is None else n / question.planned)
+        rounding = 0.0 if kind.is_share else times * mass  # which varies as a sample does
+        less = np.maximum(times * mass - np.sqrt(times) * of_mass, 0.0)
+        low, high = fieller_interval(less * t, times * noise, rounding, factor)
+        halves = np.sort(unit * (high - low).max(axis=1) / 2.0)
+        return bool(halves[(len(halves) - 1) // 2] <= half_width)
+
+    return HOLDERS[min(bisect_left(HOLDERS, True, key=known), len(HOLDERS) - 1)]
 
 
-def untold_cells(
-    label: Label, public: PublicData, question: QuestionCounts, model: Model
-) -> NDArray[np.bool_]:
+def untold_cells(label: Label, question: QuestionCounts) -> NDArray[np.bool_]:
     """True for the cells of which the reports tell nothing: where ``node_shares`` gives all that is
     possible, for all cells at once."""
     if impossible([question]) is not None:
@@ -153,13 +160,9 @@ def untold_cells(
         of_sums = of_sums + rounding_of_cells(question.mechanism, question.plausible)
     values, width = kind.of_shares(question, shares)
     errors = (width / size) ** 2 * np.maximum(of_sums, 0.0)
-    clip = Clipping.of(public, question)
-    changes = None if clip is None else clip.at(model.values[:, 0])
     untold = np.array(unseen)
     for cell in np.flatnonzero(~unseen).tolist():
         reported = Estimate(float(values[cell, 0]), float(errors[cell]), question.factor)
         of_cell = reported.interval(*kind.bounds)
-        if changes is not None:
-            of_cell = changes.of((np.arange(len(mass)) == cell).astype(np.float64)).mean(reported)
         untold[cell] = tells_nothing(of_cell.low, of_cell.high, *kind.bounds)
     return untold

@@ -11,15 +11,13 @@ the probability ``POWER`` beside every list without differences, and a plan (``p
 says it for the reports to expect.
 
 Shares of classes are tested by the binomial law of the public count, averaged over what reports
-leave open (``share_p``), and means by a normal law (``looks.p_of_equal_means``). Numbers that are
-clipped around centres show less of a difference (``Hiding``).
+leave open (``share_p``), and means by a normal law (``looks.p_of_equal_means``).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Protocol
 
 import numpy as np
 
@@ -38,16 +36,6 @@ NODES = np.linspace(-6.0, 6.0, 97)
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 
 
-class Hiding(Protocol):
-    """The part of a difference of means that shows where numbers are clipped (``clipping``)."""
-
-    def moved(self, difference: float) -> float:
-        """The least by which clipped means differ that no other spread explains."""
-
-    def least(self, moved: float) -> float | None:
-        """The least difference that moves clipped means so far; None where all might be clipped."""
-
-
 @dataclass(frozen=True)
 class Difference:
     """A difference of two estimates to detect by the normal law, with the ``variances`` of both.
@@ -61,7 +49,6 @@ class Difference:
     tests: int
     largest: float
     progress: Progresses
-    hiding: Hiding | None = None
     given: bool = True
 
     @classmethod
@@ -71,7 +58,6 @@ class Difference:
         tests: int,
         largest: float,
         progress: Progresses,
-        hiding: Hiding | None = None,
         *,
         given: bool = True,
     ) -> "Difference":
@@ -79,7 +65,7 @@ class Difference:
         depend on each other: ``variances`` gives those at a difference."""
         least = 0.0
         for _ in range(ROUNDS):
-            found = cls(variances(least), tests, largest, progress, hiding, given)
+            found = cls(variances(least), tests, largest, progress, given)
             least = found.critical + ERRORS_BELOW * found.error
         return found
 
@@ -97,15 +83,12 @@ class Difference:
         """The probability of detecting a difference of ``delta``."""
         from scipy.special import ndtr  # slow to import
 
-        moved = delta if self.hiding is None else self.hiding.moved(delta)
-        return float(ndtr((moved - self.critical) / self.error))
+        return float(ndtr((delta - self.critical) / self.error))
 
     def smallest(self, power: float = POWER) -> float | None:
         """The difference that is detected with probability ``power``; None above ``largest``."""
-        delta: float | None = self.critical + errors_below(power) * self.error
-        if self.hiding is not None and delta is not None:
-            delta = self.hiding.least(delta)
-        return delta if delta is not None and delta < self.largest else None
+        delta = self.critical + errors_below(power) * self.error
+        return delta if delta < self.largest else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,23 +6,6 @@ from ..core.counts import Interval
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One figure of the holders with its 95 % interval, and the public records' value.
-
-    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
-    would have been detected with the probability ``POWER``; None if no difference would.
-    """
-
-    name: str
-    reported: float
-    low: float
-    high: float
-    public: float
-    p_value: float
-    seen_from: float | None
-
-
-@dataclass(frozen=True)
 class CellDifference:
     """A cell whose mass (``name`` None), or whose share of ``name``, differs from public data.
 

@@ -24,9 +24,7 @@ Optimism is a number of reports, the same whenever scores are read: reports that
 independent of the model. Two models' scores have most of their error in common, so their difference
 is known better than each. Within a cell reports tell nothing of the predictions: scores are those
 of its values. Squares of a number are not reported, so that only differences of squared errors are
-known: they are less the labels' mean square. Of numbers clipped around centres the difference is
-that of labels as they were, at each of ``clipping.SPREADS``: in every cell these add up to what
-counts stand for plus what clipping took, to first order about the mean that is reported there.
+known: they are less the labels' mean square. Of numbers around centres there are none (ADR 0134).
 """
 
 from collections.abc import Callable, Sequence
@@ -37,13 +35,13 @@ import numpy as np
 
 from privet.protocol.features import Label
 
-from ..core.counts import Estimate, Interval, QuestionCounts
+from ..core.counts import Estimate, Interval, QuestionCounts, without_label_question
 from ..core.labels import kind_of
 from ..core.model import Model
-from ..core.public_data import Floats, PublicData
-from .clipping import AS_PUBLIC, Clipping
+from ..core.public_data import Floats
 from .compare import question_about
 from .impossible import impossible
+from .joint import joined
 from .results import Yardsticks
 
 STEP = 0.25
@@ -129,79 +127,21 @@ def known_scores(model: Model, questions: Sequence[QuestionCounts]) -> dict[str,
     None of a number, nor where the optimism is not known, there are no reports about the label in
     the cells, or reports cannot all be honest.
     """
-    question = question_about(model, questions)
-    if question is None or model.optimism is None or impossible(questions) is not None:
-        return {}
-    return {
-        score: _corrected(
-            question, score_weights(score, model, question), *model.optimism[score]
-        ).interval(0.0, most)
-        for score, most in MOST.items()
-        if score in model.optimism
-    }
+    question = _judging(questions, model)
+    _, alone = without_label_question(questions)
+    return {} if question is None else _scores(model, question, alone)
 
 
 def score_differences(
-    first: Model,
-    second: Model,
-    questions: Sequence[QuestionCounts],
-    public: PublicData | None = None,
+    first: Model, second: Model, questions: Sequence[QuestionCounts]
 ) -> dict[str, Interval]:
     """The scores of the second model's cells less those of the first one's, by name.
 
-    None unless both have the same cells, and where ``known_scores`` has none but for numbers; of
-    numbers clipped around centres none without ``public`` records either, by which intervals allow
-    for that.
+    None unless both have the same cells, and where ``known_scores`` has none but for numbers on
+    their whole range.
     """
-    question = question_about(first, questions)
-    if question is None or question_about(second, [question]) is None:
-        return {}
-    if first.optimism is None or second.optimism is None or impossible(questions) is not None:
-        return {}
-    found = {}
-    for score in scores_of(first.label):
-        before, after = (score_weights(score, one, question) for one in (first, second))
-        (bias, variance), (other_bias, other_variance) = (
-            one.optimism[score] for one in (first, second) if one.optimism
-        )
-        # both rest on the same noise: the difference has at most the sum of both deviations
-        deviation, bias = variance**0.5 + other_variance**0.5, other_bias - bias
-        if not question.centred:
-            difference = _corrected(question, after - before, bias, deviation**2)
-            found[score] = difference.interval(-np.inf, np.inf)
-        elif public is not None and (clip := Clipping.of(public, question)) is not None:
-            found[score] = _of_clipped(first, second, question, clip, (bias, deviation))
-    return found
-
-
-def _of_clipped(
-    first: Model,
-    second: Model,
-    question: QuestionCounts,
-    clip: Clipping,
-    optimism: tuple[float, float],
-) -> Interval:
-    """The difference of squared errors of numbers clipped around centres.
-
-    ``optimism`` is that of the difference, and its standard error.
-    """
-    before, after = first.values, second.values
-    mass, radius = question.plausible.sum(axis=1), clip.radius
-    r = radius * (2.0 * question.plausible[:, 1] / np.maximum(mass, 1e-300) - 1.0)
-    r = np.where(mass > 0.0, r, 0.0)
-    changes = clip.at(clip.middles + r)
-    part, away, found = mass / mass.sum(), (after - before)[:, 0], []
-    for lost, slope, unsure in zip(changes.lost, changes.slopes, changes.errors, strict=True):
-        ends = np.array([-radius, radius]) - r[:, None]
-        labels = (changes.middle + r + lost)[:, None] + slope[:, None] * ends
-        weights = after**2 - before**2 - 2.0 * (after - before) * labels
-        bias, deviation = float(part @ slope) * np.array(optimism)
-        of = _corrected(question, weights, bias, deviation**2)
-        error = 2.0 * float(part @ (np.abs(away) * unsure))
-        found.append(replace(of, variance=of.variance + error**2).interval(-np.inf, np.inf))
-    return Interval(
-        found[AS_PUBLIC].value, min(of.low for of in found), max(of.high for of in found)
-    )
+    question = _judging(questions, first, second)
+    return {} if question is None else _differences(first, second, question)
 
 
 def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks | None:
@@ -212,7 +152,8 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
     beforehand.
     """
     label, score = model.label, "accuracy"
-    if score not in known_scores(model, questions):  # of a number
+    question, (_, alone) = _judging(questions, model), without_label_question(questions)
+    if question is None or score not in _scores(model, question, alone):  # of a number
         return None
     if model.values_without_reports is None:  # as an earlier version fitted it
         return None
@@ -221,22 +162,72 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
     more = {}
     for slot, name in enumerate(kind_of(label).names):
         one = np.broadcast_to(np.eye(label.slots)[slot], model.values.shape)
-        more[name] = score_differences(replace(before, values=one), model, questions)[score]
+        more[name] = _differences(replace(before, values=one), model, question)[score]
     always = min(more, key=lambda name: more[name].low)
     return Yardsticks(
-        known_scores(replace(model, optimism=fixed), questions)[score].value,
-        score_differences(before, model, questions)[score],
+        _scores(replace(model, optimism=fixed), question, alone)[score].value,
+        _differences(before, model, question)[score],
         always,
         more[always],
     )
 
 
-def _corrected(question: QuestionCounts, weights: Floats, bias: float, variance: float) -> Estimate:
-    """The mean of ``weights`` for the population, less an optimism."""
+def _judging(questions: Sequence[QuestionCounts], *models: Model) -> QuestionCounts | None:
+    """The reports that score all these models; None without, and where no score is known."""
+    question = question_about(models[0], questions)
+    if question is None or any(question_about(each, [question]) is None for each in models[1:]):
+        return None
+    known = all(each.optimism is not None for each in models) and impossible(questions) is None
+    return question if known else None
+
+
+def _scores(
+    model: Model, question: QuestionCounts, alone: QuestionCounts | None
+) -> dict[str, Interval]:
+    known, found = model.optimism or {}, {}
+    for score, most in MOST.items():
+        if score in known:
+            weights = score_weights(score, model, question)
+            found[score] = _corrected(question, weights, *known[score], alone).interval(0.0, most)
+    return found
+
+
+def _differences(first: Model, second: Model, question: QuestionCounts) -> dict[str, Interval]:
+    found = {}
+    for score in scores_of(first.label):
+        before, after = (score_weights(score, one, question) for one in (first, second))
+        if np.array_equal(before, after):
+            found[score] = Interval(0.0, 0.0, 0.0)
+            continue
+        (bias, variance), (other_bias, other_variance) = (
+            one.optimism[score] for one in (first, second) if one.optimism
+        )
+        # both rest on the same noise: the difference has at most the sum of both deviations
+        deviation, bias = variance**0.5 + other_variance**0.5, other_bias - bias
+        difference = _corrected(question, after - before, bias, deviation**2)
+        found[score] = difference.interval(-np.inf, np.inf)
+    return found
+
+
+def _corrected(
+    question: QuestionCounts,
+    weights: Floats,
+    bias: float,
+    variance: float,
+    alone: QuestionCounts | None = None,
+) -> Estimate:
+    """The mean of ``weights`` for the population, less an optimism.
+
+    Where all cells have the same weights, as if all predict one class, those asked for the label
+    ``alone`` count too, as in the share of that class.
+    """
     likely = question.plausible / question.plausible.sum()
     centre = float((likely * weights).sum())
     spread = float((likely * (weights - centre) ** 2).sum())
-    mean = question.mean(weights - centre)
-    total = mean.variance + spread / question.holders + variance / question.holders**2
-    value = centre + mean.value - bias / question.holders
-    return Estimate(value, total, question.factor)
+    mean, people = question.mean(weights - centre), question.holders
+    found = Estimate(centre + mean.value, mean.variance, question.factor)
+    if alone is not None and (weights == weights[0]).all() and np.ptp(weights[0]) > 0.0:
+        found, _ = joined(found, people, alone, weights[0])
+        people += alone.holders
+    total = found.variance + spread / people + variance / question.holders**2
+    return Estimate(found.value - bias / question.holders, total, found.factor)

@@ -1,36 +1,53 @@
 """Findings in plain sentences: what reports say of a label, and which of two models is better.
 
-A sentence states only what its numbers show. A figure that differs is said to be more or less than
-the public one; one that does not is said not to be told from it, or, where its interval misses the
-public one, to differ only among those who were asked; and one whose interval is all that is
-possible is said to tell nothing yet.
+A sentence states only what its numbers show, of people, groups and answers. A figure that differs
+is said to be more or less than that of the file with public records; one that does not is too close
+to call, or, where its interval misses the file's, only so for people who did not answer; and one
+whose interval is all that is possible is said to tell nothing yet.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from privet.protocol.features import Label
+from privet.protocol.features import Classes, Label
+from privet.protocol.results import Comparison, RegisterFigure
 
 from ..core.amounts import (
     TELLING,
+    TOO_FEW_ANSWERS,
+    WIDE,
     about,
     amount,
+    capital,
     figure,
+    in_digits,
+    listed,
+    lowered,
+    number_ends,
     percent,
     share_ends,
+    tells_enough,
     tells_nothing,
     thousands,
 )
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from .power import POWER
-from .results import CellDifference, Comparison, Line, WaveChange, Yardsticks
+from .results import CellDifference, Line, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
 
+YOUR_FILE = "your file"
+"""The public records, as whoever asks calls them."""
+TOO_CLOSE = "too close to call"
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
 HARDLY = 0.005
-"""Mean change of shares that is no news."""
-NO_MATTER = 0.25
+"""Mean change that is no news, as a part of the range."""
+MOST_NAMED = 2
+"""Groups that are named by their conditions; more are counted."""
+MOST_STATED = 3
+"""Shares that a sentence has, of many."""
+NO_MATTER = 0.5
 """Part of an interval's half width by which two figures may differ without a word."""
 CLOSER_IN_WORDS = {
     "Brier score": "its probabilities are closer to what people answer",
@@ -60,11 +77,11 @@ def differs(label: Label, row: Comparison) -> bool:
 
 def tells_little(label: Label, row: Comparison) -> bool:
     """True if a figure is known to less than ± ``TELLING``, and not to differ."""
-    return row.high - row.low > 2.0 * TELLING * label.span and not differs(label, row)
+    return not (tells_enough(row.low, row.high, label.span) or differs(label, row))
 
 
-def finding(label: Label, row: Comparison) -> str:
-    """A sentence on one overall figure, to stand below ``asked``.
+def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
+    """Sentences on one overall figure beside that in the ``file``, to stand below ``asked``.
 
     An interval is of those who reported, and a test of the people behind both data: an interval
     that misses the public figure differs from it, whatever the test cannot show of others.
@@ -74,77 +91,134 @@ def finding(label: Label, row: Comparison) -> str:
         if kind.is_share:
             return f"The answers do not tell yet how many say {row.name}."
         return "The answers do not tell the mean yet."
-    stated, public = kind.stated(row.reported, row.low, row.high), kind.text(row.public)
-    first = f"{row.name if kind.is_share else 'Mean'}: {stated} among the holders"
-    if len(kind.names) == 2:
-        other = next(name for name in kind.names if name != row.name)
-        first += f" ({other}: {percent(1.0 - row.reported)})"
+    first = kind.in_words(row.name, row.reported, row.low, row.high)
+    if row.public is None:
+        return f"{first}."
+    public = kind.beside(row.public, row.low, row.high)
+    side = _side(row, "fewer" if kind.is_share else "less")
     if differs(label, row):
-        return f"{first}, {_side(row)} than {public} in the public records."
+        return f"{first}, {side} than the {public} in {file}."
     if row.low <= row.public <= row.high:
-        return f"{first}, which cannot be told from {public} in the public records."
+        return f"{first}. {capital(file)} says {public}: {TOO_CLOSE}."
     return (
-        f"{first}, {_side(row)} than {public} in the public records, but too few were asked to say "
-        "so of others."
+        f"{first}, {side} than the {public} in {file}; for people who did not answer it is "
+        f"{TOO_CLOSE}."
     )
 
 
-def finding_among(label: Label, row: Comparison) -> str:
+def in_register(label: Label, figures: Sequence[RegisterFigure]) -> str:
+    """A sentence on the figures of all people in a register; empty without any."""
+    if not figures:
+        return ""
+    kind = kind_of(label)
+    said = [
+        lowered(kind.in_words(of.name, of.value, of.low, of.high))
+        for of in figures[kind.independent]
+    ]
+    return (
+        f"Of all people in your register, {listed(said)}, if in each group those who answered are "
+        "like those who did not."
+    )
+
+
+def finding_among(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
     """``finding``, shorter where it is one of several figures and does not differ."""
     if differs(label, row) or not kind_of(label).is_share:
-        return finding(label, row)
+        return finding(label, row, file)
     stated = figure(row.reported, row.low, row.high, is_share=True)
     if tells_little(label, row):
-        stated = f"{share_ends(row.low, row.high)}, too few answers"
-    return f"{row.name}: {stated}; public records {percent(row.public)}."
+        stated = f"{share_ends(row.low, row.high)}, {TOO_FEW_ANSWERS}"
+    beside = "" if row.public is None else f"; {file} {percent(row.public)}"
+    return f"{row.name}: {stated}{beside}."
+
+
+def in_doubt(
+    label: Label, overall: Sequence[Comparison], ends: Sequence[Ended], part: float
+) -> str:
+    """A sentence on each figure's ``ends`` if that ``part`` of the answers were false."""
+    kind, said = kind_of(label), []
+    rows = list(zip(overall, ends, strict=True))[kind.independent]
+    for row, of in rows:
+        if kind.is_share:
+            said.append(f"{share_ends(of.low, of.high)} may say {row.name}")
+        else:
+            said.append(f"{kind.with_unit(number_ends(of.low, of.high))} may be the mean")
+    return (
+        f"If {percent(part)} of the answers were false and chosen for effect, anything from "
+        f"{', '.join(said)}."
+    )
 
 
 def asked(label: Label) -> str:
     """The question about a label as people read it, or its name, with the unit of a number."""
-    unit = kind_of(label).measure
-    return f"{label.prompt or label.name}{f' ({unit})' if unit else ''}"
+    return in_its_unit(label.prompt or label.name, kind_of(label).measure)
 
 
-def finding_in_cell(label: Label, row: CellDifference, path: Sequence[str]) -> str:
-    """A sentence on a cell that is listed since it differs."""
+def in_its_unit(question: str, unit: str) -> str:
+    """A question with the unit of a number behind it, if it has one that is no word of it."""
+    if not unit or unit.lower() in re.findall(r"\w+", question.lower()):
+        return question
+    return f"{question} ({unit})"
+
+
+def finding_in_cell(
+    label: Label, row: CellDifference, path: Sequence[str], file: str = YOUR_FILE
+) -> str:
+    """A sentence on a group that is listed since it differs from that in the ``file``."""
     kind, where = kind_of(label), " and ".join(path) or "anything"
     if row.name is None:
         stated = figure(row.reported, row.low, row.high, is_share=True)
-        rest = f"{_side(row)} than the public {percent(row.public)}"
-        return f"{stated} of the holders have {where}, {rest}."
-    stated = kind.stated(row.reported, row.low, row.high)
-    rest = f"{_side(row)} than the public {kind.text(row.public)}"
-    if kind.is_share:
-        return f"Where {where}, {label.name} is {row.name} for {stated} of the holders, {rest}."
-    return f"Where {where}, the mean {label.name} of the holders is {stated}, {rest}."
+        rest = f"{_side(row, 'fewer')} than the {percent(row.public)} in {file}"
+        return f"{stated} of those who answered have {where}, {rest}."
+    stated = kind.in_words(row.name, row.reported, row.low, row.high)
+    side = _side(row, "fewer" if kind.is_share else "less")
+    return f"Where {where}, {lowered(stated)}, {side} than the {kind.text(row.public)} in {file}."
 
 
 def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:
-    """The figures worth a sentence: of two classes the second, whose share is 1 less the first."""
-    return overall[-kind_of(label).tests :]
+    """The figures worth a sentence: of two classes the headline, since the other mirrors it."""
+    return overall[kind_of(label).independent]
 
 
-def verdict(label: Label, overall: Sequence[Comparison], reports: int, more: int | None) -> str:
-    """One or two sentences on all that is known of the holders.
+def verdict(
+    label: Label,
+    overall: Sequence[Comparison],
+    reports: int,
+    more: int,
+    file: str = YOUR_FILE,
+) -> str:
+    """The headline: one or two sentences on all that is known of the holders.
 
     Where nothing differs, from where on that would have shown. ``more`` reports than the
-    ``reports`` so far would give every figure to ``TELLING``; no number would if that is None.
+    ``reports`` so far would give every figure to ``TELLING``.
     """
     rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
+    chosen = label.headline if isinstance(label, Classes) else None
+    rows.sort(key=lambda row: row.name != chosen)
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in rows):
         would = f": {would_tell(label, more)}" if more != 0 else ""
         return f"{_answers(reports)} nothing yet{would}."
     if all(tells_little(label, row) for row in rows):
         would = f"; {would_tell(label, more)}" if more != 0 else ""
         return f"{_answers(reports)} too little yet: {_anything(label, rows)}{would}."
+    if rows[0].public is None:
+        state = finding if len(rows) == 1 else finding_among
+        return " ".join(state(label, row) for row in _largest(rows))
     if not any(differs(label, row) for row in rows):
-        said = finding(label, rows[0]).removesuffix(".")
-        if len(rows) > 1:
-            said = f"None of the {len(rows)} shares is sure to differ from the public records"
-        return f"{said}; {seen_in_words(label, [row.seen_from for row in rows])}."
+        said = finding(label, rows[0], file)
+        if rows[0].name == chosen:
+            rows = rows[:1]
+        elif len(rows) > 1:
+            said = f"None of the {len(rows)} shares is sure to differ from {file}: {TOO_CLOSE}."
+        return f"{said} {capital(seen_in_words(label, [row.seen_from for row in rows]))}."
     others = sum(differs(label, row) for row in rows[1:])
-    also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
-    return f"{finding(label, rows[0])}{also}"
+    also = {0: "", 1: " One other figure differs."}.get(others, f" {others} other figures differ.")
+    return f"{finding(label, rows[0], file)}{also}"
+
+
+def _largest(rows: Sequence[Comparison]) -> list[Comparison]:
+    """The largest figures, ``MOST_STATED`` at most."""
+    return sorted(rows, key=lambda row: -row.reported)[:MOST_STATED]
 
 
 def _anything(label: Label, rows: Sequence[Comparison]) -> str:
@@ -154,45 +228,42 @@ def _anything(label: Label, rows: Sequence[Comparison]) -> str:
     (row,) = rows
     if kind_of(label).is_share:
         return f"anything from {share_ends(row.low, row.high)} may say {row.name}"
-    return f"the mean may be anything from {amount(row.low)} to {amount(row.high)}"
+    return f"the mean may be anything from {number_ends(row.low, row.high)}"
 
 
-def too_few(label: Label, reports: int, more: int | None) -> str:
+def too_few(label: Label, reports: int, more: int) -> str:
     """A sentence on a number that ``reports`` do not tell to ``TELLING``; ``more`` would."""
     return f"{_answers(reports)} too little yet: {would_tell(label, more, 'the mean')}."
 
 
-def would_tell(label: Label, more: int | None, where: str = "every figure") -> str:
+def would_tell(label: Label, more: int, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
     to = f"{where} to ± {100.0 * TELLING:g} {kind_of(label).unit}"
-    if more is None:
-        return f"it takes more answers than there can be to give {to}"
     return f"about {about(more)} more would give {to}"
 
 
-def still_missing(needed: int | None, reports: int) -> int | None:
-    """The reports that are needed beyond the ``reports`` so far; None if no number is enough."""
-    return None if needed is None else max(needed - reports, 0)
+def still_missing(needed: int, reports: int) -> int:
+    """The reports that are needed beyond the ``reports`` so far."""
+    return max(needed - reports, 0)
 
 
-def is_reached(needed: int | None, reports: int, wanted: float) -> bool:
+def is_reached(needed: int, reports: int, wanted: float) -> bool:
     """True if the half width of ``reports`` is the target, in its digits (at least two), or less.
 
     By the ``needed`` ones, as half widths fall with the square root of reports.
     """
-    if not reports or needed is None:
+    if not reports:
         return False
     digits = max(2, len(f"{wanted:g}".replace(".", "").lstrip("0")))
     return float(f"{wanted * (needed / reports) ** 0.5:.{digits}g}") <= wanted
 
 
 def precision_in_words(
-    label: Label, needed: int | None, reports: int, wanted: float, reached: float = 0.0
+    label: Label, needed: int, reports: int, wanted: float, reached: float = 0.0
 ) -> str:
     """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
 
-    ``reached`` is the planned target, if that is reached; ``needed`` is None if no number is
-    enough.
+    ``reached`` is the planned target, if that is reached.
     """
     kind, what = kind_of(label), "every share"
     to = f"± {wanted:g} {kind.unit}"
@@ -201,12 +272,10 @@ def precision_in_words(
         what = f"the mean {label.name}"
         to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
     if is_reached(needed, reports, wanted):
-        return f"{what[0].upper()}{what[1:]} is known to {to}."
+        return f"{capital(what)} is known to {to}."
     first, more = "", " more" if reports else ""
     if reached:
         first, more = f"± {reached:g} {kind.unit} is reached. ", " more"
-    if needed is None:
-        return f"{first}It takes more answers than there can be to give {what} to {to}."
     return f"{first}About {about(needed - reports)}{more} answers would give {what} to {to}."
 
 
@@ -220,16 +289,17 @@ def which_is_better(
     """
     name = _deciding(label)
     if not scores or name not in scores:
+        what = "the label" if kind_of(label).is_share else "the label, on its whole range,"
         return (
-            "Which is better is not known: that takes reports about the label in cells that both "
+            f"Which is better is not known: that takes reports about {what} in cells that both "
             "models have."
         )
     of = scores[name]
     if of.low == of.high == 0.0:
-        return f"{_capital(first)} and {second} are equally good: their cells say the same."
+        return f"{capital(first)} and {second} are equally good: their cells say the same."
     if of.low <= 0.0 <= of.high:
         return "The answers cannot tell which is better."
-    better = _capital(second if of.high < 0.0 else first)
+    better = capital(second if of.high < 0.0 else first)
     return f"{better} is better: with 95 % confidence {CLOSER_IN_WORDS[name]}."
 
 
@@ -239,7 +309,8 @@ def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, 
     if name not in scores or scores[name].low == scores[name].high == 0.0:
         return ""
     of, said = scores[name], SCORE_IN_WORDS[name]
-    value, low, high = (amount(float(f"{abs(end):.2g}")) for end in (of.value, of.low, of.high))
+    ends = abs(of.value), abs(of.low), abs(of.high)
+    value, low, high = in_digits((of.high - of.low) / 2.0, *ends)
     better, worse = (second, first) if of.value < 0.0 else (first, second)
     if of.low <= 0.0 <= of.high:
         return (
@@ -260,7 +331,7 @@ def unlike_reports(first: str, second: str, reports: tuple[int, int]) -> str:
         return ""
     before, after = (thousands(number) if number else "no" for number in reports)
     return (
-        f"{_capital(first)} was fitted to {before} answers and {second} to {after}, so what "
+        f"{capital(first)} was fitted to {before} answers and {second} to {after}, so what "
         "differs may come from the answers, and not from the settings."
     )
 
@@ -304,7 +375,8 @@ def _deciding(label: Label) -> str:
 
 def right_more_often(first: str, second: str, accuracy: Ended) -> str:
     """The difference of two models' accuracy, in people, or that it cannot be told."""
-    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}."
+    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, "
+    said += "with one answer for each group."
     unsure = accuracy.low <= 0.0 <= accuracy.high
     return f"The answers cannot tell which is right more often: o{said}" if unsure else f"O{said}"
 
@@ -326,87 +398,159 @@ def _people(number: float) -> str:
     return f"{number:.0f}" if number >= 1.0 or number == 0.0 else f"{number:.1f}"
 
 
-def _capital(name: str) -> str:
-    return f"{name[0].upper()}{name[1:]}"
+def cells_in_words(
+    label: Label,
+    cells: int,
+    untold: int,
+    more: int,
+    paths: Sequence[Sequence[str]] = (),
+    *,
+    apart: bool = True,
+) -> str:
+    """A sentence on whether a model is fit for use: of ``untold`` groups the reports tell nothing.
 
-
-def cells_in_words(label: Label, cells: int, untold: int, more: int | None) -> str:
-    """A sentence on whether a model is fit for use: of ``untold`` cells the reports tell nothing.
-
-    ``more`` reports would give half of these cells to ``TELLING``; no number would if that is None.
+    Those are named where there are no more than ``MOST_NAMED``, by their ``paths``, and ``more``
+    reports would give half of them to ``TELLING``. Some of the others can be told ``apart``, or
+    none.
     """
     if not untold:
-        each = "its only cell" if cells == 1 else f"each of its {cells} cells"
-        return f"The answers tell something of {each}."
-    these = "half of them" if untold == cells else f"half of these {untold}"
-    if untold <= 2 < cells or untold == 1:
-        these = ("it", "one of these 2")[untold - 1]
-    would = f": {would_tell(label, more, these)}" if more != 0 else ""
+        where = "everybody" if cells == 1 else f"each of the {cells} groups"
+        close = "" if apart or cells == 1 else ", which are too close to call"
+        return f"The answers say something about {where}{close}."
+    would = ""
+    if more != 0:
+        these = (
+            f"half of these {untold} groups" if untold > 2 else ("it", "one of them")[untold - 1]
+        )
+        would = f" {capital(would_tell(label, more, these))}."
     if untold == cells:
-        none = "its only cell" if cells == 1 else f"none of its {cells} cells"
-        says = "the answers tell nothing" if cells == 1 else "do the answers tell anything"
-        return f"Do not use it yet: in {none} {says}{would}."
-    return (
-        f"Use it with care: in {untold} of its {cells} cells the answers tell nothing yet{would}."
-    )
+        where = "anybody" if cells == 1 else f"any of the {cells} groups"
+        return f"Do not use it yet: the answers do not say anything about {where}.{would}"
+    rest = cells - untold
+    others = "One group" if rest == 1 else f"{rest} groups"
+    are = "can be read" if apart or rest == 1 else "are too close to call"
+    where = f"in the other {untold} of {cells}"
+    if len(paths) == untold <= MOST_NAMED:
+        where = " or ".join(f"where {' and '.join(path)}" for path in paths)
+    return f"{others} {are}; {where} the answers say nothing yet.{would}"
 
 
-def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
-    """A sentence on how far the reports moved a model's values."""
-    kind = kind_of(label)
-    if not relabelled and kind.is_share and moved < HARDLY:
-        return "This is the public model: the answers have hardly changed it."
-    by = amount(float(f"{(100.0 if kind.is_share else 1.0) * moved:.2g}"))
-    unit = "points" if kind.is_share else kind.measure
-    of = "its values" if kind.is_share else f"its values of {label.name}"
-    changed = ""
-    if relabelled is not None:
-        changed = f", and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
-    return f"The answers moved {of} by {by}{f' {unit}' if unit else ''} on average{changed}."
+def moved_in_words(
+    label: Label,
+    moved: float,
+    relabelled: int | None,
+    cells: int,
+    reports: tuple[int, int] = (0, 0),
+) -> str:
+    """A sentence on how far the reports moved a model's values.
+
+    Of ``reports``, those that it was fitted to and all, the first are stated if they are fewer.
+    """
+    kind, (mine, every) = kind_of(label), reports
+    the = "The answers"
+    if mine < every:
+        if mine == 0:
+            return "No answers went into this model."
+        the = f"The {thousands(mine)} answers of this model"
+    if not relabelled and moved < HARDLY * kind.span:
+        return f"{the} have hardly changed the public model."
+    what = "group's figure" if cells == 1 else "groups' figures"
+    first = f"{the} moved the {what} by {kind.moved(moved)}"
+    if cells > 1:
+        first += " on average"
+    if relabelled is None:
+        return f"{first}."
+    other = "the other" if len(kind.names) == 2 else "another"
+    if cells == 1:
+        return f"{first}; it gets {f'{other} answer' if relabelled else 'the same answer'}."
+    groups = f"{relabelled} of {cells} groups" if relabelled else "no group"
+    return f"{first}; {groups} {'get' if relabelled > 1 else 'gets'} {other} answer."
+
+
+BEYOND_GROUPS = (
+    "Within a group a model also follows what is known of each person, which answers cannot score."
+)
+"""Beside the accuracy of a model with a public model: reports can score its cells alone."""
+
+
+def known_share(of: Ended) -> str:
+    """A share with its interval, or that it is not told."""
+    if tells_nothing(of.low, of.high, 0.0, 1.0):
+        return "not known yet"
+    if not tells_enough(of.low, of.high):
+        return f"not known yet ({share_ends(of.low, of.high)})"
+    return figure(of.value, of.low, of.high, is_share=True)
+
+
+def scores_in_words(scores: Mapping[str, Ended]) -> dict[str, str]:
+    """A model's scores by name: the others only beside an accuracy that is told."""
+    accuracy = scores.get("accuracy")
+    if accuracy is None:
+        return {}
+    said = {"accuracy": known_share(accuracy)}
+    if tells_enough(accuracy.low, accuracy.high):
+        said |= {
+            name: figure(of.value, of.low, of.high, is_share=False)
+            for name, of in scores.items()
+            if name not in said
+        }
+    return said
 
 
 def how_often_right(accuracy: Ended) -> str:
-    """A model's accuracy, in people."""
+    """The accuracy of a model's cells, in people."""
     if tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0):
-        return "The answers do not tell yet how often its cells are right."
-    if accuracy.high - accuracy.low > 2.0 * TELLING:
+        return "The answers do not tell yet how often one answer for each group is right."
+    if not tells_enough(accuracy.low, accuracy.high):
         return (
-            "The answers tell too little of how often its cells are right: anything from "
-            f"{share_ends(accuracy.low, accuracy.high)}."
+            "The answers tell too little of how often one answer for each group is right: anything "
+            f"from {share_ends(accuracy.low, accuracy.high)}."
         )
     stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
-    return f"Its cells are right for {stated} of people like the holders."
+    return f"With one answer for each group it is right for {stated} of people like the holders."
 
 
 def worth_of_accuracy(than: Yardsticks) -> str:
-    """Sentences on whether a model is right more often than its public model, or than one class."""
+    """Sentences on whether a model's cells are right more often than its public model's means
+    there, or than one class."""
     others = {
-        "its public model": than.more_than_public,
+        "the public model's": than.more_than_public,
         f"always saying {than.always}": than.more_than_always,
     }
     said = [
-        f"Of 100 people it is right for {_in_people(of)} than {name}."
+        f"Of 100 people one answer for each group is right for {_in_people(of)} than {name}."
         for name, of in others.items()
         if of.low > 0.0 or of.high < 0.0
     ]
     if same := [name for name, of in others.items() if of.low == of.high == 0.0]:
-        said.append(f"It is right just as often as {' and as '.join(same)}.")
+        which = " and as ".join(same)
+        said.append(f"One answer for each group is right just as often as {which}.")
     unknown = [name for name, of in others.items() if of.low <= 0.0 <= of.high and of.low < of.high]
     if unknown:
         which = " or than ".join(unknown)
-        said.append(f"The answers cannot tell whether it is right more often than {which}.")
+        said.append(
+            "The answers cannot tell whether one answer for each group is right more often than "
+            f"{which}."
+        )
     return " ".join(said)
 
 
-def why_less(than: Yardsticks) -> str:
-    """A sentence on what the accuracy was corrected from, as the cells' own figures have it."""
+def why_less(than: Yardsticks, accuracy: Ended) -> str:
+    """A sentence on what the accuracy was corrected from, as the cells' own figures have it.
+
+    Empty where the accuracy is not known, and where the two are the same in its digits.
+    """
+    whole = accuracy.high - accuracy.low > WIDE
+    counted, said = (percent(of, whole=whole) for of in (than.uncorrected, accuracy.value))
+    if counted == said or not tells_enough(accuracy.low, accuracy.high):
+        return ""
     return (
         "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
-        f"would be {percent(than.uncorrected)}; the scores are corrected for that."
+        f"would be {counted}; the scores are corrected for that."
     )
 
 
-def average_of_cells(label: Label, average: float, row: Comparison) -> str:
+def average_of_cells(label: Label, average: float, row: Comparison, file: str = YOUR_FILE) -> str:
     """A sentence on a tree whose cells do not average to what holders reported.
 
     By their holders; empty where they do, in as many digits as pages have, or but for
@@ -416,10 +560,10 @@ def average_of_cells(label: Label, average: float, row: Comparison) -> str:
     text = kind.text
     if text(average) == text(reported) or abs(average - reported) <= NO_MATTER * half:
         return ""
-    what = f"{kind.names[-1]}: " if kind.is_share else ""
+    what = f" {row.name}" if kind.is_share else ""
     return (
-        f"The cells of the tree average to {what}{text(average)}, not {text(reported)}: the model "
-        "rests on the public records too."
+        f"The model leans on {file}, so its groups average to {text(average)}{what}, and the "
+        f"answers to {text(reported)}."
     )
 
 
@@ -427,8 +571,8 @@ def _answers(reports: int) -> str:
     return "This answer tells" if reports == 1 else f"These {thousands(reports)} answers tell"
 
 
-def _side(row: Comparison | CellDifference) -> str:
-    return "more" if row.reported > row.public else "less"
+def _side(row: Comparison | CellDifference, below: str) -> str:
+    return below if row.public is not None and row.reported <= row.public else "more"
 
 
 def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "difference") -> str:
@@ -442,48 +586,48 @@ def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "diffe
     return f"a {what} of {kind_of(label).size(least)} or more {LIKELY}"
 
 
-def comparison(
-    label: Label,
-    overall: Sequence[Comparison],
-    differences: Sequence[object],
-    in_cell: float | None,
-) -> str:
-    """Sentences on where holders and public records differ, or from where on that would show."""
-    kind = kind_of(label)
-    surest = min(figures_to_state(label, overall), key=lambda row: row.p_value)
-    subject = f"{label.name} is {surest.name} for" if kind.is_share else f"the mean {label.name} is"
-    group = "of" if kind.is_share else "among"
-    stated = kind.stated(surest.reported, surest.low, surest.high)
-    expected = f"{kind.text(surest.public)} {group} public records"
-    figures = f"{subject} {stated} {group} holders and {expected}"
-    if differs(label, surest):
-        first = f"The holders differ from the public records: {figures}."
-    else:
-        seen = seen_in_words(label, [row.seen_from for row in overall])
-        first = (
-            f"Overall figures do not distinguish holders from public records: {figures}; {seen}."
-        )
+def comparison(label: Label, headline: str, groups: str, effect: str) -> str:
+    """The ``headline``, what is said of ``groups``, and how far the reports moved a model."""
+    return " ".join(filter(None, (headline, groups, effect, ends_in_words(label))))
+
+
+def in_groups(label: Label, differences: Sequence[object], in_cell: float | None) -> str:
+    """The number of groups that differ, or the difference that would have shown ``in_cell``."""
+    if len(differences) == 1:
+        return "1 difference in groups is listed."
     if differences:
-        one = len(differences) == 1
-        return f"{first} {len(differences)} difference{' ' if one else 's '}in cells " + (
-            "is listed." if one else "are listed."
+        return f"{len(differences)} differences in groups are listed."
+    seen = seen_in_words(label, [in_cell])
+    return f"In no group is a difference sure: in half of them {seen}."
+
+
+def around_centres(*, alone: bool) -> str:
+    """A sentence on what is stated of numbers around centres, whose cells state nothing.
+
+    ``alone`` if a part of the holders was asked for the number alone.
+    """
+    said = "Numbers are reported relative to the public model's, which serves predictions"
+    if alone:
+        return (
+            f"{said}: only the overall mean is stated, from the people asked for the number alone. "
+            "A study with centred set to false states figures of groups too."
         )
-    if in_cell is None:
-        return f"{first} In no cell is a difference sure."
     return (
-        f"{first} In no cell is a difference sure: in half of the cells "
-        f"{seen_in_words(label, [in_cell])}."
+        f"{said}, and nobody is asked for the number alone: no figure is stated. A study with "
+        "centred set to false states the mean, and figures of groups."
     )
 
 
-def effect(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
-    """A sentence on how far reports moved predictions."""
-    is_share = kind_of(label).is_share
-    by = f"{100 * moved:.1f} points" if is_share else amount(float(f"{moved:.3g}"))
-    changed = ""
-    if relabelled is not None:
-        changed = f" and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
-    return f"The reports moved predictions by {by} on average{changed}."
+def ends_in_words(label: Label) -> str:
+    """The values that count as the ends of a number's range; nothing of classes."""
+    kind = kind_of(label)
+    if kind.is_share:
+        return ""
+    low, high = map(float, label.bounds)
+    return (
+        f"Values below {kind.text(low)} count as {kind.text(low)}, and values above "
+        f"{kind.text(high)} as {kind.text(high)}."
+    )
 
 
 def over_waves(
@@ -496,7 +640,7 @@ def over_waves(
     change that would have been ``seen``."""
     first, last = waves
     if first == last:
-        return "One wave has reports so far."
+        return "One wave has answers so far: a change shows once another has."
     since = [each for each in changes if (each.since, each.wave) == (first, last)]
     said = [each.sentence for each in since if each.cell is None]
     cells = len({each.cell for each in since} - {None})
@@ -504,7 +648,7 @@ def over_waves(
         would = seen_in_words(label, seen, "change")
         said.append(f"No change of all holders since wave {first} is beyond chance; {would}.")
     if cells:
-        one = "1 cell has" if cells == 1 else f"{cells} cells have"
+        one = "1 group has" if cells == 1 else f"{cells} groups have"
         said.append(f"{one} changed since then beyond chance.")
     return " ".join(said)
 
@@ -551,20 +695,4 @@ def change_in_words(
     return (
         f"The {what} {verb} from {kind.text(before)} in wave {first} to {kind.text(after)} in wave "
         f"{wave}, by between {amount(least)} and {amount(most)}{points}."
-    )
-
-
-def clipped_waves(radius: float, *, allowed: bool) -> str:
-    """A sentence on numbers that were clipped within a ``radius`` of centres when they were
-    reported, and whether changes allow for it."""
-    most = amount(float(f"{radius:.3g}"))
-    rest = (
-        "; what is said of changes allows for that, as long as they spread half to twice as far as "
-        "public ones"
-        if allowed
-        else ", so means can also change since answers spread otherwise, and by more than is said"
-    )
-    return (
-        f"Answers are compared as they were reported: more than {most} from what public records "
-        f"say of their cell counts as {most}{rest}."
     )

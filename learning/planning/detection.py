@@ -2,14 +2,15 @@
 
 Holders' masses and labels are those of a public model. Of these expected counts a figure's
 interval, and the least difference from the public records as they are, are those of ``figures``, as
-``privet insight`` then says. Numbers around centres are taken to lie further from these than the
-public records that centres were learned of, so a plan's differences are a few percent larger.
+``privet insight`` then says. Of numbers around centres these are of those asked for the label
+alone.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import ceil, sqrt
 
 import numpy as np
@@ -17,21 +18,28 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import Task
 
-from ..core.counts import Estimate, QuestionCounts, public_counts
+from ..core.counts import Estimate, QuestionCounts, of_all_strata, public_counts
 from ..core.labels import ClassLabel, kind_of
-from ..core.looks import Looks, factor_at
-from ..core.public_data import Floats, PublicData
+from ..core.looks import Looks, factor_at, of_both
+from ..core.public_data import Floats, PublicData, class_count
 from ..core.trees import cell_sums, locate
-from ..figures.clipping import NEARER, AtSpread, Clipping, Hidden
 from ..figures.compare import beside_public, in_a_cell
-from ..figures.figure import Figure, Reports
+from ..figures.figure import Figure, PublicShare, Reports
 from ..figures.power import Difference, ShareDifference
 from ..figures.precision import HOLDERS, Precision
 from ..figures.selection import selection_factor
+from ..figures.sentences import around_centres
 from .populations import Population
 
+NEARER = 1.6448536269514722
+"""Standard deviations by which noise moves a figure further in one of ten collections."""
 STEP = 5
 """Places of the search grid from one number of reports that is tried to the next."""
+ROUNDS = 3
+"""Rounds in which a number of reports and their precision are found from each other."""
+OF_ANOTHER = (0.0, 0.25, 0.5)
+"""Parts that give another answer than the rest, of whom a plan without public records takes those
+with the most noise."""
 FEWER = 2.6
 """Standard deviations by which fewer holders are taken to fit the label question, so that figures
 get as precise as planned in nine of ten collections; chosen."""
@@ -64,9 +72,8 @@ class Collection:
     """A planned task, and what its reports are expected to show.
 
     It is planned for ``holders``, and intervals and tests hold at as many ``looks``. ``population``
-    has the law of labels, ``public`` the rows, of ``records`` in all, that cells were grown on, and
-    which a model that did not see them misses by ``residuals``. Raises ``InvalidRequest`` where no
-    question asks for the label.
+    has the law of labels, ``public`` the rows, of ``records`` in all, that cells were grown on.
+    Raises ``InvalidRequest`` where no question states figures of the label.
     """
 
     def __init__(
@@ -77,12 +84,19 @@ class Collection:
         public: PublicData,
         records: int,
         population: Population,
-        residuals: Floats,
     ) -> None:
         asks = [question.asks for question in task.questions]
         if "label" not in asks:
             raise InvalidRequest("No question asks for the label: plan a task with one that does.")
         self.task, self.public, self.place = task, public, asks.index("label")
+        two = len(task.questions) == 2 and bool(task.parts)
+        self.has_part = two and task.asks_label_alone(1)
+        self.cells = task.tree_of(self.place).cells
+        self.around_centres = task.questions[self.place].centring is not None
+        if self.around_centres:
+            if not self.has_part:
+                raise InvalidRequest(around_centres(alone=False))
+            self.place = 1
         self.tree, self.kind = task.tree_of(self.place), kind_of(task.label)
         self.holders, self.planned = holders, float(holders) if looks == "many" else None
         self.records = public.odds_ratio * records / len(public)
@@ -105,11 +119,15 @@ class Collection:
             mean = float(self.mass @ (low + width * t))
             above = (mean - self.kind.bounds[0]) / self.kind.span
             self.of_all = np.array([1.0 - above, above])
-        self.clip, self.held = Clipping.of(public, unasked), list[AtSpread]()
-        if self.clip is not None:  # as far from centres as of a model that did not see them
-            squared = float((self.clip.u**2).mean())
-            further = sqrt(max(float(residuals.var()) / squared, 1.0)) if squared else 1.0
-            self.held = self.clip.further(further)
+
+    @classmethod
+    def of(cls, task: Task, holders: int, looks: Looks, public: PublicData) -> "Collection":
+        """The collection of a task that is published, by its public records as they are: a plan
+        has a model of them."""
+        if not len(public):
+            return CollectionAlone(task, holders, looks)
+        population = Population.of(public, class_count(task.label))
+        return cls(task, holders, looks, public, len(public), population)
 
     @cached_property
     def selection(self) -> float:
@@ -123,53 +141,57 @@ class Collection:
 
     def expected(self, reports: float) -> Reports:
         """The counts that so many reports are expected to give."""
-        alone, task = None, self.task
-        if len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1:
-            asked = self._expected(1, reports, self.of_all[None])
+        return self._reports(reports, self.shares, self.of_all)
+
+    def _reports(self, reports: float, shares: Floats, of_all: Floats) -> Reports:
+        """The same for ``shares`` of the slots in cells, and those ``of_all`` holders."""
+        alone = None
+        if self.has_part:
+            asked = self._expected(1, reports, of_all[None])
             unfit = FEWER * sqrt(asked.mechanism.misfit_variance(asked.n, 0.0))
             alone = replace(asked, unfit=min(unfit, asked.n - 1.0))
-        about = self._expected(self.place, reports, self.shares)
+            if self.around_centres:
+                return Reports(self.kind, self.kind.scaled(alone))
+        about = self._expected(self.place, reports, shares)
         return Reports(self.kind, self.kind.scaled(about), alone)
 
     def _expected(self, place: int, reports: float, shares: Floats) -> ExpectedCounts:
         n = reports * self.task.asked_share(place)
         none = np.zeros(self.task.mechanisms[place].sum_size, dtype=np.int64)
         of = QuestionCounts.of(self.task, place, none, ceil(n), self.planned)
+        of = of_all_strata(of) if place == 1 else of
         return ExpectedCounts(**vars(of), expected=n * shares)
 
     def after(self, reports: float) -> "Detection":
         """The detectable differences after so many reports."""
-        of, kind, clip = self.expected(reports), self.kind, self.clip
-        figures, known = beside_public(self.public, of, clip, self.held, self.records)
+        of, kind = self.expected(reports), self.kind
+        figures, known = beside_public(self.public, of, self.records)
         worst = max(range(len(figures)), key=lambda place: float(figures[place].sampled))
         overall = known[worst].to_detect(figures[worst], kind.tests)
-        variance, hidden = max(map(_when_moved, figures)), None
-        if clip is not None:
-            variance, hidden = self._hidden(clip, of, reports, float(figures[0].value))
-        precision = Precision(variance * reports, kind.span, hidden)
+        precision = Precision(max(map(_when_moved, figures)) * reports)
         asked = of.question
 
         def in_cell() -> Difference | ShareDifference:
-            public = public_counts(self.task.label, self.public, self.tree, asked.scale)
-            hiding = None if clip is None else partial(clip.against, held=self.held)
-            return in_a_cell(of, self.records * public, self.selection, hiding)
+            public = public_counts(self.task.label, self.public, self.tree)
+            return in_a_cell(of, self.records * public, self.selection)
 
         half_width = precision.half_width(reports, factor_at(asked.progress))
-        return Detection(overall, in_cell, half_width, precision, self.planned)
+        return Detection(overall, in_cell, half_width, precision)
 
-    def _hidden(
-        self, clip: Clipping, of: Reports, reports: float, mean: float
-    ) -> tuple[float, Hidden]:
-        """The variance of the clipped mean, and the part of its interval that stays."""
-        unclipping = clip.at(self.means[:, 0]).of(self.mass)
-        (clipped,) = replace(of, alone=None).overall()
-        room = unclipping.radius - abs(float(clipped.value) - unclipping.middle)
-        hidden, (low, high) = Hidden(unclipping, room), self.kind.bounds
-        if of.alone is not None:
-            noise = of.alone.mean(self.kind.ends - float(clipped.value)).variance * reports
-            one = (high - mean) * (mean - low)
-            hidden = replace(hidden, alone=(noise, one, self.task.asked_share(1)))
-        return float(clipped.variance), hidden
+    def reports(self, half_width: float) -> int:
+        """The reports to the same task after which overall figures are known to plus or minus
+        ``half_width``."""
+        found = self.here.precision.reports(half_width, self.planned)
+        for _ in range(ROUNDS):  # what fewer are unsure by weighs more
+            found = self.after(found).precision.reports(half_width, self.planned)
+        return found
+
+    def at_one_look(self) -> "Collection":
+        """The same collection, of which figures are looked at once."""
+        other = copy(self)
+        other.planned = None
+        other.__dict__.pop("here", None)
+        return other
 
     def fewest(self, enough: Callable[["Detection"], bool]) -> int | None:
         """The fewest reports, in two digits, that are ``enough``; None where no number is."""
@@ -185,29 +207,66 @@ class Collection:
         return fewer[bisect_left(fewer, True, key=is_enough)]
 
 
+class CollectionAlone(Collection):
+    """A planned task without features: everybody is asked for the label, and nothing is known.
+
+    So figures are taken to be where noise is the most: all give one answer, the first, or up to a
+    half another, the last. For a number these are the ends of its range. Its ``Detection`` has the
+    changes from any figures, as between waves.
+    """
+
+    def __init__(self, task: Task, holders: int, looks: Looks) -> None:
+        self.task, self.public, self.place = task, PublicData.none(), 0
+        self.tree, self.kind, self.cells = task.tree_of(0), kind_of(task.label), 1
+        self.has_part, self.around_centres = len(task.questions) == 2, False
+        self.holders, self.planned = holders, float(holders) if looks == "many" else None
+
+    def after(self, reports: float) -> "Detection":
+        """The precision after so many reports, and the changes from then on."""
+        kind, label = self.kind, self.task.label
+        slots = self.task.slots_of(0)
+        laws = [(_of_two(slots, part), _of_two(label.slots, part)) for part in OF_ANOTHER]
+        every = [self._reports(reports, shares[None], of_all) for shares, of_all in laws]
+        # as stated without public records, and as compared between waves
+        about = kind.middle if kind.is_share else None
+        figure = max((of for each in every for of in each.overall(about)), key=_when_moved)
+        changing = [of for each in every for of in each.overall()]
+        precision = Precision(_when_moved(figure) * reports)
+        overall: Difference | ShareDifference
+        if kind.is_share:
+            noisiest = max(changing, key=lambda of: float(of.variance))
+            overall = PublicShare(0.0, 0.0).to_detect(noisiest, kind.tests)
+        else:
+            both = max(float(of.sampled) for of in changing), 0.0
+            overall = Difference(both, kind.tests, kind.span, of_both(figure.progress))
+        half_width = precision.half_width(reports, factor_at(figure.progress))
+        return Detection(overall, lambda: overall, half_width, precision)
+
+
+def _of_two(slots: int, part: float) -> Floats:
+    """Shares of the slots, where all but a ``part`` give the first answer, and these the last."""
+    shares = np.zeros(slots)
+    shares[[0, -1]] = 1.0 - part, part
+    return shares
+
+
 @dataclass(frozen=True, eq=False)
 class Detection:
     """The smallest detectable differences: ``overall``, and in the median ``cell``.
 
     ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
-    other numbers of reports to the same task, of ``planned`` ones if intervals hold at every look.
+    about as many reports to the same task.
     """
 
     overall: Difference | ShareDifference
     in_cell: Callable[[], Difference | ShareDifference]
     half_width: float
     precision: Precision
-    planned: float | None
 
     @cached_property
     def cell(self) -> Difference | ShareDifference:
         """Found when asked for: searches look at overall figures only."""
         return self.in_cell()
-
-    def reports(self, half_width: float) -> int | None:
-        """The reports to the same task after which overall figures are known to plus or minus
-        ``half_width``; None where numbers are clipped so that no number is enough."""
-        return self.precision.reports(half_width, self.planned)
 
 
 def _when_moved(figure: Figure) -> float:

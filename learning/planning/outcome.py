@@ -1,6 +1,6 @@
 """The result of planning, and its sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, exp, sqrt
@@ -8,15 +8,35 @@ from typing import Any
 
 from privet.protocol.panel import Mode
 
-from ..core.amounts import TELLING, about, amount, of_hundred, percent
+from ..core.amounts import (
+    TELLING,
+    about,
+    amount,
+    capital,
+    listed,
+    lowered,
+    of_hundred,
+    percent,
+    thousands,
+)
 from ..core.looks import Looks
 from ..core.public_data import Floats
+from ..figures.sentences import around_centres
 
-TOO_FEW, NOT_REACHABLE = "too few to tell", "not reachable"
+ASK_FOR_REGISTER = (
+    "Do you have a list of the people you ask, without their answers, or a table that counts them? "
+    "With it reports may disclose the columns that you know anyway, and their groups are counted: "
+    "no other setting was measured to gain as much."
+)
+TOO_FEW = "too few to tell"
+WORSE = (
+    "A gain below 0 means that a model of this many answers predicts worse in that case than your "
+    "file does without them."
+)
+MUCH_BETTER = 0.7
+"""Part of the plan's half-width up to which that of the question alone is worth a sentence."""
 SIZES = "People needed, by precision"
 """The title of a plan's ``sizes``."""
-ROUGH = 0.1
-"""Half width, as a part of all there can be, beyond which a figure is only a rough one."""
 OUT_OF_REACH = 10
 """Multiple of the planned holders beyond which a target is out of reach."""
 
@@ -54,15 +74,14 @@ class Prospect:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """The ``holders`` that a task takes for overall figures to plus or minus ``half_width``; None
-    where no number of them is enough."""
+    """The ``holders`` that a task takes for overall figures to plus or minus ``half_width``."""
 
     half_width: float
-    holders: int | None
+    holders: int
 
 
 @dataclass(frozen=True)
-class Showing:
+class Disclosing:
     """The same plan with other columns ``allowed`` to be disclosed; none for all hidden.
 
     Of these the task discloses ``columns``; its ``cells`` are in ``stratum_count`` strata; ``here``
@@ -74,7 +93,7 @@ class Showing:
     cells: int
     stratum_count: int
     here: Prospect
-    stop_after: int | None
+    stop_after: int
 
 
 @dataclass(frozen=True)
@@ -151,16 +170,18 @@ class Plan:
     not change, so all numbers of reports are for the one task that is planned: ``shift_after`` of
     them show a shift of ``target_shift`` with probability ``power``, ``stop_after`` give overall
     figures to plus or minus ``half_width``, and ``sample_sizes`` are those of other half-widths,
-    the widest first; None where no number is enough. Numbers ``around_centres`` are clipped, and
-    half-widths are those of holders whose numbers lie as the public ones, shifts of such that
-    spread half to twice as far. ``gains`` are
+    the widest first. Of numbers ``around_centres`` only the mean is stated, from the part that is
+    asked for it alone. ``gains`` are
     what reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
-    are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
-    is empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
+    are disclosed, ``disclosing`` compares none, the plan's, and all, in that order; else it is
+    empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
     other scores of a label with a class so rare that accuracy hardly depends on it. ``panel`` is
     about changes between waves, where some are planned; all else is then about one wave.
-    ``remarks`` are what looks wrong about the public columns.
+    Groups are counted among the ``registered`` people of a register; ``strata_without_register`` is
+    the number of strata that public records alone would allow, where columns are disclosed.
+    ``remarks`` are what looks wrong about the public columns. A task without features has no
+    ``public_records``, so nothing is ``expected`` of them, or compared with them.
     """
 
     score: str
@@ -172,41 +193,55 @@ class Plan:
     estimator: str
     questions: tuple[dict[str, Any], ...]
     report_bytes: int
-    expected: Mean
+    expected: Mean | None
     here: Prospect
     target_shift: float
     power: float
     shift_after: int | None
     half_width: float
-    stop_after: int | None
+    stop_after: int
     sample_sizes: tuple[SampleSize, ...]
     gains: Mapping[str, Mean]
-    showing: tuple[Showing, ...] = ()
+    disclosing: tuple[Disclosing, ...] = ()
     relay: BehindRelay | None = None
     rare: RareClass | None = None
     panel: PanelPlan | None = None
     span: float = 1.0
     """All that an overall figure can be: 1 for a share, or the width of a number's range."""
     around_centres: bool = False
-    telling_after: int | None = 0
+    ends: str = ""
+    """The values that count as the ends of a number's range, in words."""
+    same_for_all: float | None = None
+    """The score where everybody is predicted to have the likeliest class, or the mean."""
+    asked_alone: float | None = None
+    """The half-width of shares if the same people are asked for the label only."""
+    at_one_look: int = 0
+    """Reports of the published task that a single look takes for ``half_width``."""
+    telling_after: int = 0
     """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
     question: str = ""
     """The label's question as people read it, or none."""
     label_unit: str = ""
     remarks: tuple[str, ...] = ()
+    registered: int = 0
+    strata_without_register: int | None = None
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        return {**asdict(self), "enough": self.enough, "answers": self.answers, "board": self.board}
+        said = {name: getattr(self, name) for name in ("verdict", "answers", "details", "board")}
+        return {**asdict(self), "enough": self.enough, **said}
 
     @property
     def unit(self) -> str:
-        """The unit of gains, which are disclosed times 100."""
+        """The unit of gains, which are stated times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
     @property
     def enough(self) -> bool:
-        """True if the planned collection shows the target with the power that is asked for."""
+        """True if the planned collection shows the target with the power that is asked for, or,
+        without public records, gives overall figures as precisely as is asked for."""
+        if self.expected is None:
+            return self.here.half_width <= self.half_width
         return self.here.power >= self.power
 
     @property
@@ -218,10 +253,7 @@ class Plan:
     def sizes(self) -> dict[str, str]:
         """``sample_sizes`` as text, by half-width."""
         return {
-            f"± {self.amount(size.half_width)}": NOT_REACHABLE
-            if size.holders is None
-            else _about(size.holders)
-            for size in self.sample_sizes
+            f"± {self.amount(size.half_width)}": about(size.holders) for size in self.sample_sizes
         }
 
     def gain_in_words(self, gain: Mean) -> str:
@@ -232,72 +264,147 @@ class Plan:
 
     @property
     def verdict(self) -> str:
-        """The plan in a few words: the precision of overall figures, or too few."""
-        if not self.tells:
-            return "Too few people to tell anything"
-        people = f"{_number(self.holders)} people{' in each wave' if self.panel else ''}"
-        figure = "each share" if self.score == "accuracy" else "the mean"
-        said = f"{people} give {figure} to ± {self.amount(self.here.half_width)}"
-        if self.here.half_width <= ROUGH * self.span:
-            return said
-        first = self.sample_sizes[0]
-        more = ""
-        if first.holders is not None:
-            more = f", about {_about(first.holders)} would to ± {self.amount(first.half_width)}"
-        return f"Only a rough figure: {said}{more}"
+        """The plan in a few words: the precision of overall figures, and the people for more."""
+        people = self._people_asked
+        here = f"{people} are too few to tell anything"
+        if self.tells:
+            here = f"± {self.amount(self.here.half_width)} with {people}"
+        narrower = self._narrower()
+        if narrower is None:
+            return here
+        wish = self.amount(narrower.half_width)
+        if self.score == "accuracy" and self.tells:
+            wish = f"{100.0 * narrower.half_width:g}"
+        beyond = "" if self._are_listed(narrower.holders) else ", more than your list has"
+        return f"{here}; to ± {wish} you would need {about(narrower.holders)}{beyond}"
+
+    @property
+    def _people_asked(self) -> str:
+        return f"{thousands(self.holders)} people{' in each wave' if self.panel else ''}"
+
+    def _narrower(self) -> SampleSize | None:
+        """The wish, or the widest of ``sample_sizes``, that takes more people than are planned."""
+        sizes = SampleSize(self.half_width, self.stop_after), *self.sample_sizes
+        return next((size for size in sizes if size.half_width < self.here.half_width), None)
 
     @property
     def answers(self) -> list[str]:
-        """The plan in sentences."""
-        here, of = self.here, f"{_number(self.holders)} holders at ε = {self.epsilon:g}"
+        """The plan in sentences for whoever asks."""
+        said = [self.ends]
+        if self.expected is not None:
+            said += [self._difference(), self._in_groups() if self.here.cells > 1 else ""]
+            said.append(self._asked_alone())
+        if self.panel is not None:
+            said.append(self._change(self.panel.modes[0]))
+        return [*filter(None, said), self._stopping()]
+
+    @property
+    def details(self) -> list[str]:
+        """The grounds of the plan and its other numbers, in the words of the method."""
+        said, gains = [self._known(), self._needed()], self.gains.values()
+        if self.expected is not None:
+            said += [self._of_register(), self._if_fair(self.expected)]
+        if self.tells and any(gain.value < -2.0 * gain.standard_error for gain in gains):
+            said.append(WORSE)
+        said += [] if self.rare is None else [self._of_rare(self.rare)]
+        said += [self._compared()] if self.disclosing else []
+        said += [] if self.panel is None else self._of_panel(self.panel)
+        return said if self.relay is None else [*said, *self._behind_relay(self.relay)]
+
+    @property
+    def _often(self) -> str:
+        return f"{10.0 * self.power:g} times in 10"
+
+    def _difference(self) -> str:
+        """The chance that the wished difference shows, and the people that it takes."""
+        of, chance = f"a difference of {self.amount(self.target_shift)}", _chance(self.here.power)
+        if self.shift_after is None:
+            return (
+                f"Do not count on seeing {of} from your file: {chance} of such studies show it"
+                ". More people would not help; a file of more than "
+                f"{thousands(self.public_records)} records might."
+            )
+        return (
+            f"{capital(of)} from your file would show in {'' if self.enough else 'only '}{chance} "
+            f"of such studies; it takes {_people(self.shift_after)} to show it "
+            f"{self._often}."
+        )
+
+    def _in_groups(self) -> str:
+        """The difference that shows in half of the cells, or the reason for stating none."""
+        if self.around_centres:
+            return around_centres(alone=True)
+        where = f"In half of the {self.here.cells} planned groups"
+        least = self.here.cell_shift
+        if least is None:
+            return f"{where} do not count on seeing any difference, however large."
+        return f"{where} a difference of {self.amount(least)} or more would show {self._often}."
+
+    def _asked_alone(self) -> str:
+        """The precision without other questions, where that is much better."""
+        most = min(MUCH_BETTER * self.here.half_width, self.span / 2.0)
+        if self.asked_alone is None or self.asked_alone > most:
+            return ""
+        return (
+            f"Asked only the question to be predicted, {self._people_asked} give ± "
+            f"{self.amount(self.asked_alone)}, and say nothing of groups."
+        )
+
+    def _change(self, planned: InWaves) -> str:
+        """The change between two waves that shows."""
+        if planned.overall_change is None:
+            return "Do not count on seeing any change between two waves, however large."
+        return (
+            f"A change of {self.amount(planned.overall_change)} or more between two waves would "
+            f"show at least {self._often}."
+        )
+
+    def _if_fair(self, expected: Mean) -> str:
+        """The score that public records alone give, if they are fair."""
         name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
-        fair = (
-            f"If the public data are fair, expect {name} "
-            f"{amount(float(f'{self.expected.value:.3g}'))} ± "
-            f"{amount(float(f'{self.expected.standard_error:.1g}'))} from them only, and no more "
+        same = ""
+        if self.same_for_all is not None:
+            of = amount(float(f"{self.same_for_all:.3g}"))
+            same = f" (to predict the same for everybody gives {of})"
+        return (
+            f"If your file is like the people who are asked, expect {name} "
+            f"{amount(float(f'{expected.value:.3g}'))} ± "
+            f"{amount(float(f'{expected.standard_error:.1g}'))} from it only{same}, and no more "
             "from the reports."
         )
-        enough = "are enough" if self.enough else "are too few"
-        often, spread, lie = percent(self.power), "", ""
-        takes = f"For {often} of them to show it this task takes {_reports(self.shift_after)}."
-        if self.around_centres:
-            lie = ", if their numbers lie as those of the public records"
-            spread = ", or more, if their numbers spread half to twice as far as public ones"
-        if self.shift_after is None:
-            enough = "are not enough"
-            takes = f"More holders would not make that {often}; more public records might."
-        shift = (
-            f"To show that holders and public records differ by {self.amount(self.target_shift)} "
-            f"overall, {of} {enough}: {_chance(here.power)} of such collections show it"
-            f"{spread}. {takes}"
-        )
-        cell = "no difference, however large, is"
-        if here.cell_shift is not None:
-            cell = f"a difference of {self.amount(here.cell_shift)} or more is"
-        local = f"In half of the cells {cell} shown by {often} of such collections."
+
+    def _known(self) -> str:
+        """The precision of overall figures, and what it rests on."""
+        of = f"{self._people_asked} at ε = {self.epsilon:g}"
         when = ", however often you look"
         if self.looks == "once":
             when = " at one look, set beforehand"
-        known = f"{of} give every overall figure to ± {self.amount(here.half_width)}{when}{lie}."
-        if not self.tells:
-            known = (
-                f"{of} are {TOO_FEW} any overall figure: {_reports(self.telling_after)} "
-                f"of this task would give them to ± {self.amount(TELLING * self.span)}."
-            )
-        width = (
-            f"For ± {self.amount(self.half_width)} this task takes {_reports(self.stop_after)}, "
-            f"with its {here.cells} cells: the tree of a published task does not change."
+        if self.expected is None:
+            when = f", whatever people answer{when}"
+        if self.tells:
+            return f"{of} give every overall figure to ± {self.amount(self.here.half_width)}{when}."
+        return (
+            f"{of} are {TOO_FEW} any overall figure: {_people(self.telling_after)} "
+            f"would give them to ± {self.amount(TELLING * self.span)}."
         )
-        compared = [self._compared()] if self.showing else []
-        rare = [] if self.rare is None else [self._of_rare(self.rare)]
-        panel = [] if self.panel is None else self._of_panel(self.panel)
-        first = [known, shift, width, local, fair, *rare]
-        sentences = [*first, *compared, self._stopping(), *panel]
-        return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
+
+    def _needed(self) -> str:
+        """The reports that the precision that is asked for takes."""
+        rest = ""
+        if self.expected is not None:
+            rest = (
+                f", with the {self.here.cells} planned cells. Publishing grows the tree anew, by a "
+                "public model of more trees, so that it may have some cells more or fewer; then it "
+                "does not change"
+            )
+        return (
+            f"For ± {self.amount(self.half_width)} this task takes {_people(self.stop_after)}"
+            f"{rest}."
+        )
 
     def _of_rare(self, rare: RareClass) -> str:
         gains = "; ".join(
-            f"{_signed(f'{gain.value:+.2g}')} ± {gain.standard_error:.1g} if {_lowered(case)}"
+            f"{_signed(f'{gain.value:+.2g}')} ± {gain.standard_error:.1g} if {lowered(case)}"
             for case, gain in rare.gains.items()
         )
         return (
@@ -316,19 +423,22 @@ class Plan:
         )
         said, takes = [], []
         for each in panel.modes:
-            who = f"{each.mode}, {_number(each.holders)} in each wave at ε = {each.epsilon:.3g}"
+            who = f"{each.mode}, {thousands(each.holders)} in each wave at ε = {each.epsilon:.3g}"
             overall, cell = (
                 "none" if change is None else f"{self.amount(change)} or more"
                 for change in (each.overall_change, each.cell_change)
             )
-            said.append(f"If they {who}: {overall} overall, {cell} in half of the cells.")
+            in_cells = f" overall, {cell} in half of the cells"
+            if self.expected is None or self.around_centres:
+                in_cells = ""
+            said.append(f"If they {who}: {overall}{in_cells}.")
             needed = each.people_needed
-            many = "more people than there are" if needed is None else f"{_number(needed)} people"
+            many = "more people than there are" if needed is None else f"{thousands(needed)} people"
             takes.append(f"{many} who {each.mode}")
         return (
-            f"All of this is about one wave. In {panel.waves} waves {_number(panel.people)} people "
-            f"spend a lifetime ε of {panel.lifetime:.3g} each, and in {percent(self.power)} of "
-            f"such panels or more these changes between two waves are listed. {' '.join(said)}",
+            f"All other figures are of one wave. In {panel.waves} waves {thousands(panel.people)} "
+            f"people spend a lifetime ε of {panel.lifetime:.3g} each, and in {percent(self.power)} "
+            f"of such panels or more these changes between two waves are listed. {' '.join(said)}",
             f"For a change of {self.amount(self.target_shift)} overall it takes "
             f"{', or '.join(takes)}. Of the changes that are listed {looks}, one in twenty is "
             "false in expectation.",
@@ -337,13 +447,13 @@ class Plan:
     def _compared(self) -> str:
         """A comparison of tasks that disclose no column, the plan's, and all."""
         takes, shows = [], []
-        for other in self.showing:
+        for other in self.disclosing:
             what = self._disclosed(other)
             least = self.amount(other.here.cell_shift, "no shift")
-            takes.append(f"{_reports(other.stop_after)} with {what}".removeprefix("about "))
+            takes.append(f"{_people(other.stop_after)} with {what}".removeprefix("about "))
             shows.append(f"{least} ({other.cells} cells) with {what}")
         void = [
-            other.columns for other in self.showing if other.columns and other.stratum_count == 1
+            other.columns for other in self.disclosing if other.columns and other.stratum_count == 1
         ]
         nothing = ""
         if void:
@@ -352,30 +462,42 @@ class Plan:
                 "of the public records is evidence of a large enough group, or all levels split on "
                 "hidden columns."
             )
-        mine, kept = self.showing[1], ""
+        mine, kept = self.disclosing[1], ""
         if mine.columns != mine.allowed:
             hidden = listed([name for name in mine.allowed if name not in mine.columns])
             kept = (
-                f" The task hides {hidden} too: groups allow so few strata that levels below them "
-                "tell more. With a hidden_depth it would disclose all that it may."
+                f" The task hides {hidden} too: so few disclosed groups are large enough that "
+                "levels below them tell more. With a hidden_depth it would disclose all that it "
+                "may."
             )
         return (
-            f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
-            f"holders take: {'; '.join(takes)}. Half of the cells show: {'; '.join(shows)}."
+            f"For ± {self.amount(self.half_width)}, tasks planned for {thousands(self.holders)} "
+            f"people take: {'; '.join(takes)}. Half of the cells show: {'; '.join(shows)}."
             f"{kept}{nothing}"
         )
 
-    def _disclosed(self, other: Showing) -> str:
+    def _of_register(self) -> str:
+        """The worth of a list of the people asked."""
+        if not self.registered:
+            return ASK_FOR_REGISTER
+        people = f"{thousands(self.registered)} people of your list"
+        counted = f"Disclosed groups are counted among the {people}"
+        if self.strata_without_register is None:
+            return f"{counted}."
+        mine = self.disclosing[1].stratum_count
+        return f"{counted}: {mine}; your file alone would allow {self.strata_without_register}."
+
+    def _disclosed(self, other: Disclosing) -> str:
         """Words for what a task of the comparison hides or discloses."""
         if not other.allowed:
             return "everything hidden"
-        if other.columns == self.showing[-1].allowed:
+        if other.columns == self.disclosing[-1].allowed:
             return "only the label hidden"
         of = "" if other.columns == other.allowed else f" of {listed(other.allowed)}"
         return f"{listed(other.columns)}{of} disclosed"
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
-        most, together = "", _number(relay.batch)
+        most, together = "", thousands(relay.batch)
         if self.epsilon >= relay.cap:
             most = f", the most that holders accept here; it leaves {relay.stated:.3g}"
         elif self.epsilon <= relay.epsilon:
@@ -393,15 +515,25 @@ class Plan:
             "relay included, the local ε holds.",
         )
 
+    def _are_listed(self, people: int) -> bool:
+        """True unless the register has fewer."""
+        return not 0 < self.registered < people
+
     def _stopping(self) -> str:
         if self.looks == "once":
             return "Stop once the planned reports are in: earlier looks prove nothing."
-        reached = ""
-        if self.stop_after is not None and self.stop_after <= OUT_OF_REACH * self.holders:
-            reached = f"at ± {self.amount(self.half_width)}, or "
+        when = []
+        if self.expected is None:
+            when.append("as soon as figures are as precise as you need them")
+        elif self.stop_after <= OUT_OF_REACH * self.holders and self._are_listed(self.stop_after):
+            when.append(f"at ± {self.amount(self.half_width)}")
+        if self.shift_after is not None:
+            when.append("as soon as the difference that matters is listed")
         return (
-            f"Stop {reached}as soon as the difference that matters is listed: looking early or "
-            "often does no harm."
+            f"Stop {', or '.join(when) or 'whenever you like'}: you may look as often as you like, "
+            "and all these numbers allow for it. A single look, set beforehand, takes "
+            f"{_people(self.at_one_look)} for ± {self.amount(self.half_width)} instead of "
+            f"{about(self.stop_after)}."
         )
 
     @property
@@ -410,11 +542,11 @@ class Plan:
         panel = self.panel
         people, lifetime = self.holders, self.epsilon
         sends, message, spent = "sends one message", "the message", f"ε = {self.epsilon:g}"
-        enough = "With this number of people and this ε, a"
+        with_these = "With this number of people and this ε"
         found = f"found with a probability of {_chance(self.here.power)}"
         if panel is not None:
             people, lifetime, as_planned = panel.people, panel.lifetime, panel.modes[0]
-            enough = f"With {_number(self.holders)} people in each wave and this ε, a"
+            with_these = f"With {thousands(self.holders)} people in each wave and this ε"
             found += (
                 f", and a change as large between two waves with one of {_chance(as_planned.power)}"
             )
@@ -427,36 +559,48 @@ class Plan:
             sure = f"{min(ceil(1e4 / (1.0 + exp(-lifetime))) / 100.0, 99.99):g}\u00a0%"
         shift = self.amount(self.target_shift)
         asked = f"“{self.question}”" if self.question else f"for {self.label}"
+        gives = (
+            f"{with_these}, a difference of {shift} between them and our "
+            f"{thousands(self.public_records)} public records is {found}"
+        )
+        if self.expected is None:
+            share = "each share" if self.score == "accuracy" else "the mean"
+            half_width = self.amount(self.here.half_width)
+            gives = f"{with_these}, {share} is known to ± {half_width}"
+            if panel is not None:
+                power = _chance(panel.modes[0].power)
+                change = f"a change of {shift} between two waves found"
+                gives += f", and {change} with a probability of {power}"
         return (
-            f"We ask about {_number(people)} people {asked} and never receive what "
+            f"We ask about {thousands(people)} people {asked} and never receive what "
             f"they answer. Each device {sends} of at most {self.report_bytes} bytes, in "
             f"which {self._protected} changed at random (local differential privacy, {spent}). "
             f"Somebody who sees {message} and thinks two records equally "
             f"likely{self._alike} can be at most {sure} sure which of them is the true "
             "one, whatever else they know; this holds against us too, and for as long as messages "
             "exist. Messages are added up when they arrive; only their sums are kept, and a "
-            f"random number of each, to recognise a repeated message. {enough} difference of "
-            f"{shift} between them and our {_number(self.public_records)} public records is "
-            f"{found}. A smaller ε would protect more and find less; fewer "
-            "people would not protect more."
+            f"random number of each, to recognise a repeated message. {gives}. A smaller ε would "
+            "protect more and find less; fewer people would not protect more."
         )
 
     @property
     def _protected(self) -> str:
-        if not self.showing:
+        if self.expected is None:
+            return "the answer is"
+        if not self.disclosing:
             return "the answer and the features are"
-        if self.showing[1].columns == self.showing[-1].allowed:
+        if self.disclosing[1].columns == self.disclosing[-1].allowed:
             rest = "the answer is"
         else:
             rest = "the answer and the other features are"
         return (
-            f"{listed(self.showing[1].columns)} can be read as far as our "
-            f"{self.showing[1].stratum_count} groups of people tell them apart, and {rest}"
+            f"{listed(self.disclosing[1].columns)} can be read as far as our "
+            f"{self.disclosing[1].stratum_count} disclosed groups tell them apart, and {rest}"
         )
 
     @property
     def _alike(self) -> str:
-        return ", both of one such group," if self.showing else ""
+        return ", both of one such group," if self.disclosing else ""
 
     def amount(self, shift: float | None, none: str = "none") -> str:
         """A shift in points, or in the label's units."""
@@ -464,44 +608,44 @@ class Plan:
             return none
         if self.score == "accuracy":
             return f"{100 * shift:.1f} points"
-        number = amount(float(f"{shift:.3g}")).replace("\u202f", " ")
+        number = amount(float(f"{shift:.3g}"))
         return f"{number}\u00a0{self.label_unit}" if self.label_unit else number
 
     @property
     def tables(self) -> dict[str, dict[str, str]]:
         """The people needed for each half-width, and the gains, by title and first column."""
         gains = {sentence: self.gain_in_words(gain) for sentence, gain in self.gains.items()}
-        return {SIZES: self.sizes, f"Gain from the reports, in {self.unit}": gains}
+        of_gains = {f"Gain from the reports, in {self.unit}": gains} if gains else {}
+        return {SIZES: self.sizes, **of_gains}
 
     def __str__(self) -> str:
-        """The answers, and the tables."""
-        lines = list(self.answers)
-        for title, rows in self.tables.items():
-            width = max(map(len, rows.values()))
-            lines += [f"{title}:", *(f"  {value:>{width}}  {of}" for of, value in rows.items())]
-        return "\n".join(lines)
+        """The verdict, the people for each precision, the answers, and the details with gains."""
+        sizes, *gains = ("\n".join(_lines(*of)) for of in self.tables.items())
+        return "\n".join([self.verdict, sizes, *self.answers, "Details:", *self.details, *gains])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The answers, and the tables, in a notebook."""
-        said = "".join(f"<p>{escape(answer)}</p>" for answer in self.answers)
-        for title, of in self.tables.items():
-            rows = (f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in of.items())
-            said += (
-                f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
-            )
-        return said
+        """The same in a notebook."""
+        sizes, *gains = (_table(*of) for of in self.tables.items())
+        said, rest = (
+            "".join(f"<p>{escape(each)}</p>" for each in sentences)
+            for sentences in (self.answers, self.details)
+        )
+        rest = f"<details><summary>Details</summary>{rest}{''.join(gains)}</details>"
+        return f"<p><b>{escape(self.verdict)}</b></p>{sizes}{said}{rest}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _lines(title: str, of: Mapping[str, str]) -> list[str]:
+    """A table as lines, its figures first."""
+    width = max(map(len, of.values()))
+    return [f"{title}:", *(f"  {value:>{width}}  {name}" for name, value in of.items())]
 
 
-def _lowered(sentence: str) -> str:
-    """A sentence as the end of another."""
-    return f"{sentence[0].lower()}{sentence[1:]}".rstrip(".")
+def _table(title: str, of: Mapping[str, str]) -> str:
+    """A table as HTML."""
+    rows = (f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in of.items())
+    return f"<table><caption>{escape(title)}</caption><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _chance(power: float) -> str:
@@ -516,15 +660,6 @@ def _signed(number: str) -> str:
     return number.replace("-", "\u2212") if number.strip("+-0.") else number.lstrip("+-")
 
 
-def _about(number: int) -> str:
-    """A number in two digits, with the spaces of other numbers here."""
-    return about(number).replace("\u202f", " ")
-
-
-def _reports(number: int | None) -> str:
-    """About how many reports it takes, in words."""
-    return "more reports than there can be" if number is None else f"about {_about(number)} reports"
-
-
-def _number(value: int) -> str:
-    return f"{value:,}".replace(",", " ")
+def _people(number: int) -> str:
+    """About how many people it takes, in words."""
+    return f"about {about(number)} people"

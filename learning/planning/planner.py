@@ -13,9 +13,10 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from math import sqrt
+from math import floor, log10, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.panel import Mode
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
-from privet.tables.text_format import AS_PROGRAMS_WRITE, NOTHING_STATED, Stated
 
 from ..core.amounts import TELLING
 from ..core.public_data import Floats, PublicData, class_count
@@ -35,33 +35,36 @@ from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
 from ..figures.scores import LEAST_SHARE
+from ..figures.sentences import ends_in_words
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
 from ..task_building.build import (
     build_encoded,
+    build_without_features,
     check_names,
     encode_columns,
     with_register,
 )
-from ..task_building.columns import Columns, is_arrow
+from ..task_building.columns import Columns
 from ..task_building.review import review
+from ..task_building.schema import label_alone
 from ..task_building.settings import TaskSettings
+from .at_once import collection_at_once
 from .behind_relay import Shuffling
-from .detection import Collection
-from .outcome import BehindRelay, Mean, PanelPlan, Plan, Prospect, RareClass, SampleSize, Showing
-from .populations import LOWER, OTHERS, RARE, Population, Scenario, few_rows
+from .detection import Collection, CollectionAlone
+from .outcome import BehindRelay, Disclosing, Mean, PanelPlan, Plan, Prospect, RareClass, SampleSize
+from .populations import LOWER, MOST_POINTS, OTHERS, RARE, Population, Scenario, few_rows
 from .waves import check_panel, planned_panel
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
-"""Default targets: shift and half-width in shares, or in parts of a number's range."""
+"""Default targets: shift in shares or in parts of a number's range, and half-width of shares."""
 WIDTHS = (0.05, 0.03, 0.02, 0.01)
-"""Half-widths in the table of sample sizes, in shares or in parts of a number's range."""
+"""Half-widths of shares in the table of sample sizes; a number's are as round (``half_widths``)."""
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
 """Maximum number of public records; of more a random sample is used."""
-MOST_POINTS = 4000
 DRAWS = 5
 """Collections simulated per gain."""
 RARE_SHARE = 0.1
@@ -70,7 +73,7 @@ has it is right for nine in ten."""
 
 
 def plan(
-    public: str | Path | bytes | Columns | Any,
+    public: str | Path | bytes | Columns | Any = None,
     *,
     label: str,
     holders: int,
@@ -90,14 +93,16 @@ def plan(
 ) -> Plan:
     """The gain of ``holders`` reports at ``epsilon`` over these public records.
 
-    ``public`` is a CSV or Parquet file, its bytes, a pandas, polars or Arrow table, or columns by
-    name; ``settings`` are the task's other settings (docs/api.md), with the same defaults. The plan
-    says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
-    every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
-    the label's units, that part of its range. ``register``, in a form of ``public``, are the people
-    asked, without labels. With ``waves`` it is the plan of one wave of a panel of so many, and
-    says which changes between waves holders who rotate show, and the same people if they repeat;
-    ``mode`` is the panel's own, and a wished change is ``target_shift`` too.
+    ``public`` is a CSV, Parquet or Excel file, its bytes, a pandas, polars or Arrow table, or
+    columns by name; without it the task asks for the label alone, and the plan says how precisely
+    figures are known. ``settings`` are the task's other settings (docs/api.md), with the same
+    defaults. A plan says what it takes to show a shift of ``target_shift`` with probability
+    ``power``, and to know every overall figure to plus or minus ``half_width``: in shares, .05 and
+    .02 by default, or in the label's units, that part of its range, rounded. ``register``, in a
+    form of ``public``, are the people asked, without labels. With ``waves`` it is the plan of one
+    wave of a panel of so many, and says which changes between waves holders who rotate show, and
+    the same people if they repeat; ``mode`` is the panel's own, and a wished change is
+    ``target_shift`` too.
 
     With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
     holders together. The plan then has the mechanism, unless one is set, and the local epsilon that
@@ -135,31 +140,142 @@ def plan(
         )
     if waves is not None:
         check_panel(waves, mode, checked.disclosed)
-    people = None if register is None else _columns(register)
-    columns = _columns(public, checked.stated)
+    if public is None:
+        alone = PlannerAlone(checked, register)
+        return alone.plan(target_shift, power, half_width, shuffling, waves, mode)
+    from ..task_building.table import table_of  # pyarrow is slow to import
+
+    people = None if register is None else table_of(register)
+    columns = table_of(public, checked.stated)
     planner = Planner(checked, columns, estimator, simulation_seed, people)
     made = planner.plan(target_shift, power, half_width, shuffling, waves, mode)
     return replace(made, remarks=tuple(review(columns, checked)))
 
 
-def _columns(public: Any, stated: Stated = NOTHING_STATED) -> Columns:
-    from ..task_building.table import read_arrow, read_table
+class Planning(ABC):
+    """A collection that is planned, by the settings of its task."""
 
-    if isinstance(public, str | Path):
-        return read_table(Path(public).read_bytes(), stated)
-    if is_arrow(public) or isinstance(public, Mapping):
-        return read_arrow(public)
-    if hasattr(public, "to_csv"):
-        return read_table(public.to_csv(index=False).encode(), AS_PROGRAMS_WRITE)
-    if not isinstance(public, bytes | bytearray | memoryview):
-        raise InvalidPublicData(
-            "The public data are none: give a CSV or Parquet file or its bytes, a pandas, polars "
-            "or Arrow table, or columns by name."
+    settings: TaskSettings
+    label: Label
+
+    @abstractmethod
+    def published(self, settings: TaskSettings) -> Task:
+        """The task of other settings."""
+
+    @abstractmethod
+    def collection(
+        self,
+        settings: TaskSettings | None = None,
+        holders: int | None = None,
+        epsilon: float | None = None,
+    ) -> Collection:
+        """The task of these settings, by default the plan's, and what its reports show; planned for
+        other ``holders`` and another ``epsilon``, if given."""
+
+    @abstractmethod
+    def found(
+        self, collection: Collection, target: float, power: float, width: float, /
+    ) -> dict[str, Any]:
+        """The fields of the plan that rest on public records."""
+
+    def plan(
+        self,
+        target_shift: float | None,
+        power: float,
+        half_width: float | None,
+        shuffling: Shuffling | None = None,
+        waves: int | None = None,
+        mode: Mode = "rotate",
+    ) -> Plan:
+        """The plan for these settings; raises as the function ``plan``."""
+        label, unit = self.label, self.label.span
+        relay = None if shuffling is None else self.choose_behind(shuffling)
+        target = TARGET * unit if target_shift is None else target_shift
+        widths, is_share = half_widths(label), isinstance(label, Classes)
+        width = half_width or (WIDTH if is_share else widths[1])
+        settings, collection, telling = self.settings, self.collection(), TELLING * unit
+        needed = {each: collection.reports(each) for each in {width, telling, *widths}}
+        return Plan(
+            score="accuracy" if is_share else "mean squared error",
+            label=label.name,
+            holders=settings.holders,
+            epsilon=settings.epsilon,
+            looks=settings.looks,
+            questions=asked_in(collection.task),
+            report_bytes=collection.task.longest_report,
+            target_shift=target,
+            power=power,
+            half_width=width,
+            stop_after=needed[width],
+            sample_sizes=tuple(SampleSize(each, needed[each]) for each in widths),
+            span=unit,
+            telling_after=needed[telling],
+            at_one_look=collection.at_one_look().reports(width),
+            ends=ends_in_words(label),
+            question=label.prompt or "",
+            label_unit="" if isinstance(label, Classes) else label.unit or "",
+            relay=relay,
+            panel=None if waves is None else self.panel(waves, mode, target, power),
+            **self.found(collection, target, power, width),
         )
-    return read_table(bytes(public), stated)
+
+    def choose_behind(self, shuffling: Shuffling) -> BehindRelay:
+        """Take the settings that are best behind the relay, and say what they gain."""
+
+        def publish(settings: TaskSettings, epsilon: float) -> Task:
+            return self.published(resized(settings, settings.holders, epsilon))
+
+        def width(settings: TaskSettings, epsilon: float) -> float:
+            return self.collection(settings, epsilon=epsilon).here.half_width
+
+        direct = width(self.settings, shuffling.epsilon)
+        settings, epsilon = shuffling.best(self.settings, publish, width)
+        stated = epsilon_of_batch(publish(settings, epsilon), shuffling.batch, shuffling.delta)
+        self.settings = resized(settings, settings.holders, epsilon)
+        return BehindRelay(
+            **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
+        )
+
+    def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
+        """The changes between waves that the planned holders in each show; see ``waves``."""
+        of, collection = self.settings, self.collection
+        return planned_panel(self.label, of, collection, waves, mode, target=target, power=power)
 
 
-class Planner:
+class PlannerAlone(Planning):
+    """A task without features, of which a plan knows no more than the settings."""
+
+    def __init__(self, settings: TaskSettings, register: Any = None) -> None:
+        if register is not None:
+            raise InvalidRequest("A register has columns, and there is no file: leave it out.")
+        self.settings, self.label = settings, label_alone(settings)
+
+    def published(self, settings: TaskSettings) -> Task:
+        return build_without_features(settings)
+
+    def collection(
+        self,
+        settings: TaskSettings | None = None,
+        holders: int | None = None,
+        epsilon: float | None = None,
+    ) -> Collection:
+        settings = settings or self.settings
+        settings = resized(settings, holders or settings.holders, epsilon or settings.epsilon)
+        return CollectionAlone(self.published(settings), settings.holders, settings.looks)
+
+    def found(self, collection: Collection, *_: float) -> dict[str, Any]:
+        """The precision of its figures, and no more."""
+        return {
+            "public_records": 0,
+            "estimator": "",
+            "expected": None,
+            "here": Prospect(1, collection.here.half_width, None, None, 0.0),
+            "shift_after": None,
+            "gains": {},
+        }
+
+
+class Planner(Planning):
     """The public model of some public records, and the tasks and populations made from it."""
 
     def __init__(
@@ -173,6 +289,7 @@ class Planner:
         from ..public_model.stacking import cross_validated  # scikit-learn is slow to import
 
         self.settings, self.estimator, self.seed = settings, estimator, seed
+        self._tasks = dict[tuple[str, PublicData], Task]()
         self.features, self.label, every = encode_columns(settings, columns)
         if register is not None:
             _, every = with_register(settings, self.features, self.label, every, register)
@@ -206,6 +323,27 @@ class Planner:
         lost = Mean.of(wrong * times / times.mean())
         return Mean(1.0 - lost.value, lost.standard_error)
 
+    def same_for_all(self) -> float:
+        """The score of the likeliest class, or of the mean, for everybody."""
+        return float(self.shares.max() if self.slots else self.fair.public.y.var())
+
+    @property
+    def shares(self) -> Floats:
+        """The classes' shares among the holders, if the public records are fair."""
+        y = self.fair.public.y.astype(np.int64)
+        records = np.bincount(y, minlength=self.slots) * self.ratio
+        return np.asarray(records / records.sum())
+
+    def asked_alone(self) -> float | None:
+        """The half-width of shares if the same people are asked for the label only."""
+        if not self.slots:
+            return None
+        of = self.settings
+        alone = TaskSettings(
+            name=of.name, label=of.label, epsilon=of.epsilon, holders=of.holders, looks=of.looks
+        )
+        return collection_at_once(alone, self.label, 0, self.shares).here.half_width
+
     def scenarios(self) -> Iterator[tuple[str, Scenario]]:
         """Holders who differ from the public records, by a sentence that says how."""
         public, population = self.fair.public, self.fair.population
@@ -224,8 +362,16 @@ class Planner:
         return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 
     def task(self, settings: TaskSettings, scenario: Scenario) -> Task:
-        """The task published from a scenario's public records."""
-        return build_encoded(settings, self.features, self.label, scenario.public, scenario.base)
+        """The task published from a scenario's public records, grown once."""
+        key = settings.model_dump_json(), scenario.public
+        if key not in self._tasks:
+            self._tasks[key] = build_encoded(
+                settings, self.features, self.label, scenario.public, scenario.base
+            )
+        return self._tasks[key]
+
+    def published(self, settings: TaskSettings) -> Task:
+        return self.task(settings, self.fair)
 
     def collection(
         self,
@@ -233,8 +379,6 @@ class Planner:
         holders: int | None = None,
         epsilon: float | None = None,
     ) -> Collection:
-        """The task of these settings, by default the plan's, and what its reports show; planned for
-        other ``holders`` and another ``epsilon``, if given."""
         settings, fair = settings or self.settings, self.fair
         settings = resized(settings, holders or settings.holders, epsilon or settings.epsilon)
         return Collection(
@@ -244,86 +388,32 @@ class Planner:
             fair.public,
             self.records,
             fair.population,
-            self.residuals,
         )
 
-    def choose_behind(self, shuffling: Shuffling) -> BehindRelay:
-        """Take the settings that are best behind the relay, and say what they gain."""
-
-        def publish(settings: TaskSettings, epsilon: float) -> Task:
-            return self.task(resized(settings, settings.holders, epsilon), self.fair)
-
-        def width(settings: TaskSettings, epsilon: float) -> float:
-            return self.collection(settings, epsilon=epsilon).here.half_width
-
-        direct = width(self.settings, shuffling.epsilon)
-        settings, epsilon = shuffling.best(self.settings, publish, width)
-        stated = epsilon_of_batch(publish(settings, epsilon), shuffling.batch, shuffling.delta)
-        self.settings = resized(settings, settings.holders, epsilon)
-        return BehindRelay(
-            **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
-        )
-
-    def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
-        """The changes between waves that the planned holders in each show; see ``waves``."""
-        of, collection = self.settings, self.collection
-        return planned_panel(self.label, of, collection, waves, mode, target=target, power=power)
-
-    def plan(
-        self,
-        target_shift: float | None,
-        power: float,
-        half_width: float | None,
-        shuffling: Shuffling | None = None,
-        waves: int | None = None,
-        mode: Mode = "rotate",
-    ) -> Plan:
-        """The plan for these settings; raises as the function ``plan``."""
-        label, unit = self.label, self.label.span
-        relay = None if shuffling is None else self.choose_behind(shuffling)
-        target = TARGET * unit if target_shift is None else target_shift
-        width = WIDTH * unit if half_width is None else half_width
-        settings, collection = self.settings, self.collection()
-        task, here = collection.task, collection.here
-        questions = tuple(
-            {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
-            for question, asked in zip(task.questions, task.mechanisms, strict=True)
-        )
+    def found(
+        self, collection: Collection, target: float, power: float, width: float, /
+    ) -> dict[str, Any]:
+        """The gains, shifts and precisions that public records tell."""
         gains = {name: self.gain(scenario) for name, scenario in self.scenarios()}
-        rare = self.rare()
-        return Plan(
-            score="accuracy" if self.slots else "mean squared error",
-            label=label.name,
-            public_records=self.records,
-            holders=settings.holders,
-            epsilon=settings.epsilon,
-            looks=settings.looks,
-            estimator=self.estimator,
-            questions=questions,
-            report_bytes=task.longest_report,
-            expected=self.expected(),
-            here=_prospect(collection, target, power),
-            target_shift=target,
-            power=power,
-            shift_after=collection.fewest(lambda found: found.overall.power(target) >= power),
-            half_width=width,
-            stop_after=here.reports(width),
-            sample_sizes=tuple(
-                SampleSize(part * unit, here.reports(part * unit)) for part in WIDTHS
-            ),
-            span=unit,
-            telling_after=here.reports(TELLING * unit),
-            around_centres=collection.clip is not None,
-            question=label.prompt or "",
-            label_unit="" if isinstance(label, Classes) else label.unit or "",
-            gains={name: gain for name, (gain, _) in gains.items()},
-            showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
-            relay=relay,
-            rare=rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
-            panel=None if waves is None else self.panel(waves, mode, target, power),
-        )
+        rare, register = self.rare(), self.fair.public.register
+        disclosed = self.settings.disclosed
+        return {
+            "public_records": self.records,
+            "estimator": self.estimator,
+            "expected": self.expected(),
+            "same_for_all": self.same_for_all(),
+            "asked_alone": self.asked_alone(),
+            "here": _prospect(collection, target, power),
+            "shift_after": collection.fewest(lambda of: of.overall.power(target) >= power),
+            "around_centres": collection.around_centres,
+            "gains": {name: gain for name, (gain, _) in gains.items()},
+            "disclosing": tuple(self._disclosing(target, power, width)) if disclosed else (),
+            "registered": 0 if register is None else len(register),
+            "strata_without_register": self.strata_without_register(),
+            "rare": rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
+        }
 
-    def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
+    def _disclosing(self, target: float, power: float, width: float) -> Iterator[Disclosing]:
         """The plan with no column disclosed, its own, and all."""
         every = tuple(feature.name for feature in self.features)
         mine = tuple(name for name in every if name in self.settings.disclosed)
@@ -332,14 +422,21 @@ class Planner:
             if len(columns) == len(every):
                 settings = settings.model_copy(update={"hidden_depth": None})
             other = self.collection(settings)
-            yield Showing(
+            yield Disclosing(
                 columns,
                 other.task.disclosed,
-                other.tree.cells,
-                1 if other.task.strata is None else len(other.task.strata),
+                other.cells,
+                _strata(other.task),
                 _prospect(other, target, power),
-                other.here.reports(width),
+                other.reports(width),
             )
+
+    def strata_without_register(self) -> int | None:
+        """The strata that public records alone allow; None without a register."""
+        if self.fair.public.register is None or not self.settings.disclosed:
+            return None
+        scenario = replace(self.fair, public=replace(self.fair.public, register=None))
+        return _strata(self.task(self.settings, scenario))
 
     def gain(self, scenario: Scenario) -> tuple[Mean, Mean]:
         """Improvement over the public model by the reports, over ``DRAWS`` collections.
@@ -393,14 +490,35 @@ class Planner:
         )
 
 
+def half_widths(label: Label) -> tuple[float, ...]:
+    """The half-widths in the table of sample sizes: of a number four of 1, 2, 5, 10 ... in its
+    unit, from about a twentieth of its range on."""
+    if isinstance(label, Classes):
+        return WIDTHS
+    most = floor(3.0 * log10(WIDTHS[0] * label.span) + 0.5)
+    return tuple((1.0, 2.0, 5.0)[at % 3] * 10.0 ** (at // 3) for at in range(most, most - 4, -1))
+
+
+def asked_in(task: Task) -> tuple[dict[str, Any], ...]:
+    """The questions of a task in numbers."""
+    return tuple(
+        {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
+        for question, asked in zip(task.questions, task.mechanisms, strict=True)
+    )
+
+
+def _strata(task: Task) -> int:
+    return 1 if task.strata is None else len(task.strata)
+
+
 def _prospect(collection: Collection, target: float, power: float) -> Prospect:
     """The differences detected with probability ``power``, and the power for the ``target``."""
-    here = collection.here
+    here, states_cells = collection.here, not collection.around_centres
     return Prospect(
-        collection.tree.cells,
+        collection.cells,
         here.half_width,
         here.overall.smallest(power),
-        here.cell.smallest(power),
+        here.cell.smallest(power) if states_cells else None,
         here.overall.power(target),
     )
 
@@ -429,7 +547,7 @@ def resized(settings: TaskSettings, holders: int, epsilon: float) -> TaskSetting
         for question in settings.questions
     )
     update = {"holders": max(1, holders), "epsilon": epsilon, "questions": questions}
-    if settings.smallest_group > 1:
+    if settings.disclosed and settings.smallest_group > 1:
         update["smallest_group"] = max(
             2, round(settings.smallest_group * holders / settings.holders)
         )

@@ -16,6 +16,7 @@ from ..core.public_data import Floats, PublicData
 from ..core.public_model import BaseModel
 from ..figures.scores import LEAST_SHARE
 
+MOST_POINTS = 4000
 RARER = 4.5
 """Volunteer bias: odds ratio by which public records under-represent the rarest class."""
 HIGHER = 0.5
@@ -49,6 +50,16 @@ class Population:
     def fair(cls, points: Floats, truth: Floats) -> "Population":
         """A population that the public model describes."""
         return cls(points, np.full(len(points), 1.0 / len(points)), truth)
+
+    @classmethod
+    def of(cls, public: PublicData, classes: int) -> "Population":
+        """Public records with their own labels, at most ``MOST_POINTS`` at equal distances;
+        ``classes`` is 0 for a number."""
+        some = slice(None, None, -(-len(public) // MOST_POINTS))
+        labels = public.y[some]
+        truth = np.eye(classes)[labels.astype(np.int64)] if classes else labels[:, None]
+        found = cls.fair(public.X[some], truth)
+        return found if public.prevalence is None else found.with_odds(public.odds_ratio)
 
     def with_odds(self, ratio: Floats | float) -> "Population":
         """Holders of whom ``ratio`` times as many are in each class, ``(classes,)``."""

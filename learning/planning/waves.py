@@ -4,9 +4,6 @@ Two waves that are asked alike have estimates of one variance s each, so ``figur
 a change of delta with the power of ``detection`` at the variances s and s, among all comparisons of
 all waves. That is the least power: a change may be listed beside others, which lowers the bar.
 
-Numbers that are clipped around centres show less of a change, as in ``figures.compare``
-(``BetweenWaves``).
-
 Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W in each wave, at
 epsilon L; holders who repeat are all P, at epsilon L / W.
 """
@@ -21,7 +18,6 @@ from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..core.looks import of_both
-from ..figures.clipping import AgainstPublic, BetweenWaves
 from ..figures.compare import comparisons_of
 from ..figures.power import Difference, ShareDifference
 from ..task_building.settings import TaskSettings
@@ -39,12 +35,8 @@ def change_to_detect(wave: Difference | ShareDifference, span: float, tests: int
             return now, float(wave.variance(ends).max())
 
         return Difference.there(variances, tests, span, of_both(wave.progress), given=False)
-    hiding = None
-    if isinstance(wave.hiding, AgainstPublic):
-        of = wave.hiding
-        hiding = BetweenWaves(of.spreads, of.held, of.clipped, of.radius, span)
     both = wave.variances[0], wave.variances[0]
-    return Difference(both, tests, span, wave.progress, hiding, given=False)
+    return Difference(both, tests, span, wave.progress, given=False)
 
 
 def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
@@ -78,7 +70,9 @@ def planned_panel(
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1
-        each, spent = max(1, round(people / turns)), lifetime * turns / waves
+        each, spent = settings.holders, settings.epsilon
+        if asked != mode:
+            each, spent = max(1, round(people / turns)), lifetime * turns / waves
         wave = collection(settings, each, spent)
         tests = comparisons_of(label, wave.tree.cells, waves)
 
@@ -92,7 +86,7 @@ def planned_panel(
             each,
             spent,
             overall.smallest(power),
-            between(wave.here.cell).smallest(power),
+            None if wave.around_centres else between(wave.here.cell).smallest(power),
             overall.power(target),
             None if needed is None else needed * turns,
         )

@@ -1,18 +1,15 @@
 """The first run of an uploaded ONNX model: in a separate process, within limits.
 
-``try_model`` starts this module as a process, which limits its own memory, time and files before
-it reads the model. A curator later runs blocks of the sizes tried here, which take as much memory
-and as long.
+``try_model`` starts this module in a ``sandbox``. A curator later runs blocks of the sizes tried
+here, which take as much memory and as long.
 """
 
 import io
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +20,19 @@ from privet.protocol.features import Classes, Label
 from ..core.onnx import SIZES, check_size, refused
 from ..core.public_data import PublicData, Single, class_count
 from ..core.public_model import BaseModel, OnnxModel, from_onnx
+from ..sandbox import ExceededLimit, ProcessLimits, confine, run_within
 
-MIB = 2**20
 SEEN_ROWS = 256
 CLEAR = 0.01
 """Lead in probability from which a class counts as clearly the likeliest."""
 
 
 @dataclass(frozen=True)
-class TrialLimits:
-    """Limits per row of a full block, and for the trial's process."""
+class TrialLimits(ProcessLimits):
+    """Limits also per row of a full block, and for a load, of which a task takes several."""
 
     row_seconds: float = 1e-3
-    cpu_seconds: int = 60
-    wall_seconds: float = 300.0
-    memory_mib: int = 4096
+    load_seconds: float = 10.0
 
 
 def try_model(
@@ -56,11 +51,19 @@ def try_model(
         model=np.frombuffer(data, dtype=np.uint8),
         X=trial_rows(X),
         classes=np.array(label.classes if isinstance(label, Classes) else [], dtype=np.str_),
-        limits=np.array(json.dumps(asdict(limits))),
     )
-    fault = _start(sent.getvalue(), limits)
+    try:
+        fault = json.loads(run_within(limits, __name__, sent.getvalue()))["fault"]
+    except TimeoutError:
+        fault = "The public model did not finish its trial: use a smaller or simpler one."
+    except ExceededLimit:
+        fault = (
+            "The public model did not survive its trial: it takes more than "
+            f"{limits.memory_mib} MiB or {limits.cpu_seconds} s, or crashes onnxruntime. "
+            "Use a smaller or simpler one."
+        )
     if fault:
-        raise InvalidPublicData(fault)
+        raise InvalidPublicData(str(fault))
 
 
 def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
@@ -79,37 +82,13 @@ def trial_rows(X: NDArray[np.float64]) -> Single:
     return rows.astype(np.float32)
 
 
-def _start(sent: bytes, limits: TrialLimits) -> str:
-    """Run the trial in a process and return the model's fault, or an empty string."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PRIVET_")}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    try:
-        ended = subprocess.run(  # noqa: S603 - this module, with the interpreter that runs it
-            [sys.executable, "-P", "-m", __name__],
-            input=sent,
-            capture_output=True,
-            timeout=limits.wall_seconds,
-            env=kept | threads | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "The public model did not finish its trial: use a smaller or simpler one."
-    if ended.returncode == 0:
-        return str(json.loads(ended.stdout)["fault"])
-    return (
-        "The public model did not survive its trial: it takes more than "
-        f"{limits.memory_mib} MiB or {limits.cpu_seconds} s, or crashes onnxruntime. "
-        "Use a smaller or simpler one."
-    )
-
-
 def main() -> None:
     """Try the model on standard input and write its fault, if any, to standard output."""
+    limits = TrialLimits(**json.loads(sys.argv[1]))
     with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as sent:
-        limits = TrialLimits(**json.loads(str(sent["limits"])))
         data, X = sent["model"].tobytes(), sent["X"]
         classes = sent["classes"].tolist()
-    _give_up(limits)
+    confine(limits)
     try:
         judge(data, X, classes, limits)
         fault = ""
@@ -120,7 +99,14 @@ def main() -> None:
 
 def judge(data: bytes, X: Single, classes: Sequence[str], limits: TrialLimits) -> None:
     """Raise ``InvalidPublicData`` unless the model can be used; ``X`` is a full block."""
+    started = time.process_time()
     base = from_onnx(data, X.shape[1], len(classes))
+    took = time.process_time() - started
+    if took > limits.load_seconds:
+        raise refused(
+            f"takes {took:.3g} s to load, and the limit is {limits.load_seconds:g} s: use a "
+            "smaller or simpler one."
+        )
     model = base.components[0]
     if not isinstance(model, OnnxModel):
         raise TypeError(model)
@@ -162,20 +148,6 @@ def _check_order(
             f"{best[wrong]}, {classes[best[wrong]]!r}: their order must be the task's, "
             f"{', '.join(classes)[:300]}."
         )
-
-
-def _give_up(limits: TrialLimits) -> None:
-    """Limit this process's memory and time, and forbid it to write files."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds))
-    if sys.platform == "linux":
-        memory = limits.memory_mib * MIB
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 if __name__ == "__main__":

@@ -122,9 +122,11 @@ def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[n
     fields = (*task.features, task.label)
     columns = {field.name: field.read_cells(population[field.name]) for field in fields}
     try:
-        X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
         y = encode_labels(task.label, columns[task.label.name])
-        return X, y, np.ones(len(X), dtype=np.bool_)
+        X = np.empty((len(y), 0))
+        if task.features:
+            X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
+        return X, y, np.ones(len(y), dtype=np.bool_)
     except InvalidRecord:
         rows = zip(*columns.values(), strict=True)
         records = [

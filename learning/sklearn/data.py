@@ -1,7 +1,7 @@
 """scikit-learn's inputs, checked as scikit-learn does, in the form that a task can be made of."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,12 +23,14 @@ from privet.protocol.features import Classes, Features, Label
 from privet.protocol.spellings import tidy
 from privet.protocol.values import is_missing, text_counts
 from privet.protocol.wire import first_fault
+from privet.tables.text_format import visible
 
 from ..core.amounts import amount
 from ..core.public_data import Floats, PublicData, Single
 from ..core.public_model import BaseModel, Component
 from ..task_building.categorical import ABOUT_DATES
 from ..task_building.columns import Columns, count_rows, is_arrow
+from ..task_building.no_answers import far_numbers
 
 NUMBER = Real | Decimal
 MOST_OUTSIDE = 0.5
@@ -208,7 +210,7 @@ def _column(name: str, column: Any) -> Any:
         )
         raise ValueError(msg)
     values = column.astype(object).where(column.notna(), None).tolist()
-    return [tidy(value) if isinstance(value, str) else value for value in values]
+    return [tidy(visible(value)) if isinstance(value, str) else value for value in values]
 
 
 def _plain(values: Any) -> Any:
@@ -267,6 +269,23 @@ def warn_of_ranges(features: Features, columns: Mapping[str, Any]) -> None:
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_far_numbers(columns: Mapping[str, Any], declared: Container[str]) -> None:
+    """Warn of public numbers that may be none, which ``review`` asks about in a file.
+
+    Columns whose range is ``declared`` are not questioned.
+    """
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and name not in declared:
+            for number, rows in far_numbers(values).items():
+                warnings.warn(
+                    f"{name!r} of the public records is {number} in {rows} of {len(values)} rows, "
+                    "far from its other numbers, and would be an end of the published range: "
+                    "leave these rows out, or make it NaN, if it stands for no value.",
+                    UserWarning,
+                    stacklevel=4,
+                )
 
 
 def warn_of_classes(y: NDArray[Any], y_public: NDArray[Any]) -> None:

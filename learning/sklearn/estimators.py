@@ -4,6 +4,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from string import Template
 from textwrap import fill
@@ -15,20 +16,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Features, columns_of, encode_table
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import LEAF
 from privet.protocol.values import ColumnValues, category_text
 
 from ..core.counts import QuestionCounts
+from ..core.looks import MEANING
 from ..core.model import FittedModel, Model, Predictions
 from ..core.public_data import Floats, PublicData
 from ..core.trees import locate, node_sums
 from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
 from ..export.formats import EXPORTS
-from ..figures.compare import insight, question_about
+from ..figures.compare import insight
 from ..figures.power import ERRORS_BELOW, POWER
+from ..figures.sentences import around_centres
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import (
@@ -52,6 +56,7 @@ from .data import (
     split_public,
     value_errors,
     warn_of_classes,
+    warn_of_far_numbers,
     warn_of_ranges,
     warn_of_unseen,
 )
@@ -119,7 +124,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     smallest_group: int = of_task("smallest_group")
     questions: Sequence[Mapping[str, Any]] = ({},)
     allocation: str = of_task("allocation")
-    label_part: float = of_task("label_part")
+    label_part: float | None = of_task("label_part")
     estimator: str | None = None
     estimator_parameters: Mapping[str, Any] | None = None
     public_model: Any = None
@@ -198,6 +203,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             )
             check_names(settings)
             columns[name] = self._label_column(y_public)
+            if self.public_indices_ is None:
+                declared = {name} if settings.label_range is not None else set[str]()
+                warn_of_far_numbers(columns, declared)
             with value_errors("The public records: "):
                 features, label, public_data = encode_columns(settings, columns)
             if register is not None:
@@ -270,8 +278,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _examine(self, public: PublicData, questions: Sequence[QuestionCounts]) -> None:
         """Set the attributes that say what was found and which splits matter."""
         model, label = self.model_, self.task_.label
-        question = question_about(model, questions)
-        self.insight_ = None if question is None else insight(label, public, questions, model)
+        self.insight_ = None
+        with suppress(InvalidRequest):  # no reports that state figures
+            self.insight_ = insight(label, public, questions, model)
         cells = locate(model.partition, public.X)
         masses = 0.5 + np.bincount(cells, minlength=model.partition.cells).astype(np.float64)
         self._masses, self._ranges = masses, model.ranges(public.X)
@@ -288,10 +297,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             verdict = "The reports made the model worse"
         else:
             least = (ERRORS_TO_DIFFER + ERRORS_BELOW) * error
-            verdict = (
-                f"The reports made no measurable difference, and one of {least:.2g} or more would "
-                f"have shown with a probability of {POWER:.0%}"
-            )
+            verdict = "The reports made no measurable difference"
+            if error > 0:
+                verdict += (
+                    f", and one of {least:.2g} or more would have shown with a probability of "
+                    f"{POWER:.0%}"
+                )
         lines = [
             f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
             f"{self.model_.partition.cells} cells.",
@@ -300,12 +311,24 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             f"of the other half; difference {gain:+.3f}, standard error {error:.3f}).",
             f"{self.public_share_:.0%} of the cells' values come from public data.",
         ]
-        return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])
+        if self.insight_ is not None:
+            lines.append(self.insight_.sentence)
+            lines.append(
+                f"95 % intervals here {MEANING[self.insight_.looks]}; by default those of a study "
+                "hold at every look, and are wider."
+            )
+        elif not self.model_.states_cells:
+            lines.append(around_centres(alone=False))
+        return "\n".join(lines)
 
     def _settings(
         self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]], label: str
     ) -> TaskSettings:
         hyperparameters = self.get_params(deep=False).items()
+        estimator = ESTIMATORS.get(self.estimator or DEFAULT_ESTIMATOR)
+        label_part = self.label_part
+        if label_part is None and estimator is not None and not estimator.takes_label_question:
+            label_part = 0.0  # which such an estimator leaves out
         return TaskSettings.model_validate(
             {
                 **{k: _plain(v) for k, v in hyperparameters if k in TaskSettings.model_fields},
@@ -318,6 +341,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                 else tuple(self.disclosed),
                 "questions": tuple(dict(question) for question in self.questions),
                 "holders": max(holders, 1),
+                "label_part": label_part,
                 **self._label_settings(),
             }
         )
@@ -487,7 +511,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         $questions
     allocation : str
         $allocation
-    label_part : float
+    label_part : float or None
         $label_part
     estimator : str or None
         How the model is fitted; the curator's default if None.
@@ -581,8 +605,8 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
 
     The label is clipped to the range of the public labels, as a curator without private records
     would publish it, unless ``label_range`` declares another. With ``centred``, holders report its
-    distance from what the public model expects in their cell; the default with the grower
-    ``distilled``.
+    distance from what the public model expects in their cell, which serves predictions: of cells
+    nothing is then stated, and intervals are the label's range.
     """
 
     _: KW_ONLY

@@ -98,7 +98,7 @@ class PrivatePanel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             part = replace(published, rows=rows, X=X_mine, y=y_mine, fitting=earlier)
             trees.append(copy(tree))
             counts[number] = trees[-1]._collect(part)  # noqa: SLF001
-        found = over_time(tree.task_.label, counts, waves, published.fitting.public)
+        found = over_time(tree.task_.label, counts, waves)
         self.trees_, self.changes_, self.lines_ = trees, found.changes, found.lines
         self._sentence = found.sentence
         self.lifetime_ = tree.task_.epsilon * (1 if self.mode == "rotate" else waves)

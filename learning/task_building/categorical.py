@@ -4,10 +4,9 @@ Where public values are missing, the task has a category of its own for them. Un
 are refused unless the public data probably lack some.
 """
 
-import shlex
+import re
 from collections import Counter
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,12 +14,18 @@ from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Categorical
 from privet.protocol.values import ColumnValues, category_text, text_counts
 
+from .columns import order_of
 from .numeric import numbers
 from .settings import FeatureSettings
 
 MAX_INFERRED_CATEGORIES = 100
 """Chosen, not measured: more are names or codes, most of which few holders have."""
 MISSING_CATEGORY = "(missing)"
+DAY = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)([T ].*)?"
+    r"|\d\d?[ .-]{1,2}[^\W\d_]{3,9}[ .,-]{1,2}(\d{4}|\d\d)|[^\W\d_]{3,9}\.? \d\d?, \d{4}"
+)
+"""A day, with or without a time."""
 ABOUT_DATES = (
     "holds dates or durations: turn it into a number, such as the days since a fixed day, or into "
     "a category, such as the weekday"
@@ -51,7 +56,7 @@ def infer_categorical(name: str, values: ColumnValues, declared: FeatureSettings
         values = numbers(name, values)
     listed = declared.categories or ()
     counts = text_counts(values, listed)
-    categories = listed or _found_categories(name, counts, len(values))
+    categories = listed or _found_categories(name, counts, order_of(values))
     missing = None if declared.missing is None else category_text(declared.missing)
     if missing is None and counts.total() < len(values):
         missing = MISSING_CATEGORY
@@ -63,23 +68,28 @@ def infer_categorical(name: str, values: ColumnValues, declared: FeatureSettings
     return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
 
 
-def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:
+def _found_categories(name: str, counts: Counter[str], order: Sequence[str]) -> tuple[str, ...]:
+    rows = counts.total()
     if not counts:
         raise InvalidPublicData(
             f"The column {name!r} has no values: ignore it, or declare its categories."
         )
     if len(counts) > MAX_INFERRED_CATEGORIES or 20 < len(counts) > rows / 2:
         example = next(iter(counts))
-        leave = f"leave it out ({_flags([name])})"
-        if all(map(_is_date, counts)):
-            raise TooVaried(name, f"The column {name!r} {ABOUT_DATES}, or {leave}.")
+        leave = f"leave it out (ignore={[name]})"
+        if all(map(DAY.fullmatch, counts)):
+            raise TooVaried(
+                name,
+                f"The column {name!r} {ABOUT_DATES}, let its year count (years={[name]}), or "
+                f"{leave}.",
+            )
         raise TooVaried(
             name,
             f"The column {name!r} has {len(counts)} different texts in {rows} rows, "
             f"for example {example!r}: {leave}, join its values into fewer "
             f"categories, turn it into a number, or declare its categories.",
         )
-    return in_order(counts)
+    return in_order(counts, order)
 
 
 def all_too_varied(varied: Sequence[TooVaried]) -> InvalidPublicData:
@@ -88,25 +98,15 @@ def all_too_varied(varied: Sequence[TooVaried]) -> InvalidPublicData:
     listed = f"{', '.join(map(repr, names[:-1]))} and {names[-1]!r}"
     return InvalidPublicData(
         f"The columns {listed} have too many different texts to be categories, as ids, dates and "
-        f"free texts do: leave them out ({_flags(names)}), join their values into fewer "
+        f"free texts do: leave them out (ignore={names}), join their values into fewer "
         "categories, turn them into numbers, or declare their categories."
     )
 
 
-def _flags(names: Sequence[str]) -> str:
-    return " ".join(f"--ignore {shlex.quote(name)}" for name in names)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def in_order(texts: Counter[str]) -> tuple[str, ...]:
-    """Numerically if all are numbers, else alphabetically."""
+def in_order(texts: Iterable[str], order: Sequence[str] = ()) -> tuple[str, ...]:
+    """In the order that their type has; else numerically if all are numbers, or alphabetically."""
+    if order:
+        return tuple(sorted(texts, key=order.index))
     try:
         return tuple(sorted(texts, key=float))
     except ValueError:

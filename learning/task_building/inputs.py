@@ -49,6 +49,8 @@ class Input:
     high: float | None
     required: bool
     default: Any
+    fewest: int = 0
+    """Entries of a list, at least."""
 
     def value(self, text: str) -> Any:
         """The setting's value that somebody wrote; raises ``InvalidRequest`` that says how to.
@@ -115,6 +117,7 @@ def _input(name: str, field: FieldInfo) -> Input:
         _bound(metadata, "le"),
         field.is_required(),
         default,
+        int(_bound(metadata, "min_length") or 0) if _kind(annotation) == "texts" else 0,
     )
 
 
@@ -142,6 +145,8 @@ def _kind(annotation: Any) -> Kind:
         return kinds[annotation]
     if get_origin(annotation) is Literal:
         return "choice"
+    if any(get_origin(each) is Literal for each in get_args(annotation)):
+        return "text"  # a number or a word
     if get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,):
         of = get_args(annotation)[0]
         of = get_args(of)[0] if get_origin(of) is Annotated else of

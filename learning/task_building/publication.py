@@ -1,13 +1,14 @@
 """The settings of a new task that are only for its holders to read."""
 
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from privet.protocol.limits import MAX_TRANSLATIONS, MAX_WAVES, SMALLEST_GROUP
 from privet.protocol.panel import Mode, Panel
 from privet.protocol.task import Asker, Language, Translation
+from privet.tables.cells import whole_number
 
 from .inputs import Asked
 from .settings import Count, TaskSettings, setting_fault, unix_seconds
@@ -33,6 +34,18 @@ def dates_of(wave: str) -> tuple[int, int]:
     return int(opens.timestamp()), int(closes.timestamp())
 
 
+def _number_or_all(given: Any) -> Any:
+    """The number that a text is; ``all`` and what is no text as it is; ``ValueError`` for other
+    texts."""
+    if not isinstance(given, str) or given == "all":
+        return given
+    number = whole_number(given)
+    if number is None:
+        msg = "write a whole number, such as 20, or all"
+        raise ValueError(msg)
+    return number
+
+
 class Publication(TaskSettings):
     """The settings of a task, and who asks, in which languages."""
 
@@ -50,11 +63,14 @@ class Publication(TaskSettings):
     )
 
     smallest_batch: Annotated[
-        Count | None, Asked("Fewest answers that a relay sends together", method=False)
+        Count | Literal["all"] | None,
+        BeforeValidator(_number_or_all),
+        Asked("Fewest answers that a relay sends together", method=False),
     ] = Field(
         default=None,
         description="Minimum number of reports that relays forward together, also at the end of "
-        "the collection; by default 20, or half the holders if that is less.",
+        "the collection; by default 20, or half the holders if that is less. With all, relays hold "
+        "every report until the collection has ended, so results come only then.",
     )
 
     waves: tuple[Annotated[str, AfterValidator(_dates)], ...] = Field(
@@ -96,13 +112,27 @@ class Publication(TaskSettings):
 
     @model_validator(mode="after")
     def _check_smallest_batch(self) -> Self:
-        if self.smallest_batch is not None and self.smallest_batch > self.holders:
+        if isinstance(self.smallest_batch, int) and self.smallest_batch > self.holders:
             raise setting_fault(
                 "smallest_batch",
                 f"smallest_batch is {self.smallest_batch} and {self.holders} holders are expected: "
                 "relays would lose every report; give a smaller one, or more holders",
             )
+        if self.smallest_batch == "all" and self.holders < 2 * SMALLEST_GROUP:
+            raise setting_fault(
+                "smallest_batch",
+                f"smallest_batch is all and {self.holders} holders are expected: relays send no "
+                f"fewer than {SMALLEST_GROUP} then, and would lose them; give a number, or more "
+                "holders",
+            )
         return self
+
+    def of_plan(self) -> dict[str, Any]:
+        """The settings of a plan of the task, as far as they were given, and its holders."""
+        planned = {*TaskSettings.model_fields}
+        given = self.model_dump(mode="json", exclude_unset=True, include=planned)
+        given["holders"] = self.holders
+        return given | ({"waves": len(self.waves), "mode": self.mode} if self.waves else {})
 
     def published(self) -> dict[str, Any]:
         """``TaskSettings.published`` with who asks, translations, smallest batch and waves."""

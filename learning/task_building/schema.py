@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.protocol.errors import InvalidPublicData, InvalidTask, TooLarge
 from privet.protocol.features import Classes, Described, Feature, Kind, Measured, Range, columns_of
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
 from privet.protocol.spellings import spelled_name
@@ -18,7 +18,7 @@ from privet.protocol.values import ColumnValues, is_missing, quoted, text_counts
 from privet.protocol.wire import first_fault
 
 from .categorical import TooVaried, all_too_varied, in_order, infer_categorical
-from .columns import MAX_VALUES, Columns, count_rows
+from .columns import MAX_VALUES, Columns, check_readable, count_rows, order_of
 from .numeric import infer_numeric, numbers
 from .settings import FeatureSettings, TaskSettings
 
@@ -36,16 +36,16 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Feature, .
     """
     _check_named(columns, settings)
     left_out = {settings.label, *settings.ignore}
-    features, varied = [], []
+    features, refused = [], dict[str, InvalidPublicData]()
     for name, values in columns.items():
         if name not in left_out:
             declared = settings.features.get(name, NOTHING_DECLARED)
             try:
                 features.append(infer_feature(name, values, declared))
-            except TooVaried as error:
-                varied.append(error)
-    if varied:
-        raise varied[0] if len(varied) == 1 else all_too_varied(varied)
+            except InvalidPublicData as error:
+                refused[name] = error
+    if refused:
+        raise _refusal(refused)
     if not features:
         raise InvalidPublicData("The public data has no column besides the label: add features.")
     width = len(columns_of(features))
@@ -62,6 +62,20 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Feature, .
     return tuple(features)
 
 
+def _refusal(refused: Mapping[str, InvalidPublicData]) -> InvalidPublicData:
+    """One error for all columns that cannot be features, with the reason of each."""
+    varied = [error for error in refused.values() if isinstance(error, TooVaried)]
+    if len(refused) == 1:
+        return next(iter(refused.values()))
+    if len(varied) == len(refused):
+        return all_too_varied(varied)
+    reasons = " ".join(error.detail for error in refused.values())
+    return InvalidPublicData(
+        f"{len(refused)} columns cannot be asked for: leave all of them out "
+        f"(ignore={list(refused)}), or change each. {reasons}"
+    )
+
+
 def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     """The label as classes (texts, booleans, few integers) or as a numeric range.
 
@@ -69,6 +83,7 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     values outside the declared classes.
     """
     values = columns[settings.label]
+    check_readable(values)
     listed = settings.classes or ()
     missing = next((row for row in range(len(values)) if is_missing(values[row], listed)), None)
     if missing is not None:
@@ -78,8 +93,36 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     if isinstance(values, np.ndarray):
         numbers(settings.label, values)
     if settings.label_range is not None or kind_of_label(values, settings) == "range":
+        if settings.headline is not None:
+            raise InvalidPublicData(
+                f"The label {settings.label!r} is a number and has no headline: leave it out."
+            )
         return _range(values, settings)
     return _classes(values, settings)
+
+
+def label_alone(settings: TaskSettings) -> Classes | Range:
+    """The label of a task without public data, as declared, with its texts for people.
+
+    Raises ``InvalidTask`` where neither classes nor a range is declared, ``InvalidPublicData`` for
+    a description that does not fit.
+    """
+    if unknown := [name for name in settings.describe if name != settings.label]:
+        raise InvalidTask(f"Only {settings.label!r} is asked: do not describe {unknown[0]!r}.")
+    if settings.label_range is not None:
+        if settings.headline is not None:
+            raise InvalidTask("A number has no headline: leave it out.")
+        low, high = settings.label_range
+        try:
+            return describe(Range(name=settings.label, low=low, high=high), settings)
+        except ValidationError as error:
+            raise InvalidTask(first_fault(error)) from None
+    if settings.classes is None:
+        raise InvalidTask(
+            "There are no public data that show what may be answered: declare classes, or "
+            "label_range for a number."
+        )
+    return describe(with_headline(settings.label, settings.classes, settings.headline), settings)
 
 
 def kind_of_label(values: ColumnValues, settings: TaskSettings) -> Literal["classes", "range"]:
@@ -93,6 +136,10 @@ def kind_of_label(values: ColumnValues, settings: TaskSettings) -> Literal["clas
     return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
 
 
+YES = frozenset(
+    {"yes", "y", "ja", "j", "oui", "sí", "si", "true", "wahr", "vrai", "verdadero", "1"}
+)
+"""Words for yes, in lower case."""
 Field = TypeVar("Field", bound=Described)
 
 
@@ -143,6 +190,7 @@ def infer_feature(
     name: str, values: ColumnValues, declared: FeatureSettings = NOTHING_DECLARED
 ) -> Feature:
     """The feature that one column becomes; raises ``InvalidPublicData`` if it cannot be one."""
+    check_readable(values)
     texts = bool(declared.categories) or not isinstance(values, np.ndarray)
     kind = declared.kind or ("categorical" if texts else "numeric")
     try:
@@ -174,14 +222,33 @@ def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
             f"The label {settings.label!r} has {len(counts)} classes; the limit is {MAX_CLASSES}: "
             "join classes, or set label_type to range."
         )
-    classes = settings.classes or in_order(counts)
+    classes = settings.classes or in_order(counts, order_of(values))
     unlisted = sorted(text for text in counts if spelled_name(classes, text) is None)
     if unlisted:
         raise InvalidPublicData(
             f"The label {settings.label!r} has the value {unlisted[0]!r}, "
             "which the declared classes leave out: declare it or remove those rows."
         )
+    return with_headline(settings.label, classes, settings.headline)
+
+
+def with_headline(name: str, classes: tuple[str, ...], chosen: str | None) -> Classes:
+    """The classes of a label, and which of them is its headline: the ``chosen`` one, or of two the
+    one that says yes. Left out where it is the last of two, as it is without.
+
+    Raises ``InvalidPublicData`` for classes that no task takes, and for an unknown headline.
+    """
+    headline = None if chosen is None else spelled_name(classes, chosen)
+    if chosen is not None and headline is None:
+        raise InvalidPublicData(
+            f"The headline {chosen!r} is no class of {name!r}: the classes are {quoted(classes)}."
+        )
+    if headline is None and len(classes) == 2:
+        says_yes = [each for each in classes if each.casefold() in YES]
+        headline = says_yes[0] if len(says_yes) == 1 else None
+    if len(classes) == 2 and headline == classes[1]:
+        headline = None
     try:
-        return Classes(name=settings.label, classes=classes)
+        return Classes(name=name, classes=classes, headline=headline)
     except ValidationError as error:
         raise InvalidPublicData(first_fault(error)) from None

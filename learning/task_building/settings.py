@@ -20,11 +20,17 @@ from pydantic_core import PydanticCustomError
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Kind, Name
-from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS, SMALLEST_GROUP
+from privet.protocol.limits import (
+    DEEPEST,
+    MAX_CLASSES,
+    MAX_LEVELS,
+    MAX_QUESTIONS,
+    SMALLEST_GROUP,
+)
 from privet.protocol.values import category_text
 from privet.protocol.wire import first_fault
 from privet.tables.cells import Decimal
-from privet.tables.text_format import HELP, Encoding, Separator, Stated
+from privet.tables.text_format import HELP, OF_FILE, Encoding, Separator, Stated
 
 from ..core.looks import Looks
 from .columns import MAX_ROWS
@@ -46,14 +52,6 @@ Lines = Annotated[str, AfterValidator(lambda text: re.sub(r"\r\n?", "\n", text).
 """Text of several lines as a task may have it, whatever a form or an editor ends lines with."""
 
 
-GIVEN_UP = {
-    "criterion": "leave it out; splits are by Gini's index for classes and by variance for numbers",
-    "max_report_bytes": "leave it out; the mechanism projective has reports of 1 to 4 bytes",
-    "mechanism=auto": "leave it out; without a limit on bytes auto chose subset, the default",
-}
-"""Former settings of a task, or values of one, and what to do instead."""
-
-
 def setting_fault(
     name: str, said: str, kind: LiteralString = "settings_contradict"
 ) -> PydanticCustomError:
@@ -62,21 +60,9 @@ def setting_fault(
 
 
 class SettingsModel(BaseModel):
-    """Base of the forms: immutable, no unknown fields, finite numbers only.
-
-    Settings in ``GIVEN_UP`` are refused by name.
-    """
+    """Base of the forms: immutable, no unknown fields, finite numbers only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_given_up(cls, given: Any) -> Any:
-        for gone, instead in GIVEN_UP.items():
-            name, _, value = gone.partition("=")
-            if isinstance(given, dict) and name in given and value in ("", given[name]):
-                raise setting_fault(name, f"the setting {gone} no longer exists: {instead}")
-        return given
 
 
 class FeatureSettings(SettingsModel):
@@ -117,6 +103,27 @@ PER_QUESTION = (
 """Settings of a task that its questions may have for themselves."""
 
 
+OF_PUBLIC_DATA = (
+    "ignore",
+    "features",
+    "disclosed",
+    "hidden_depth",
+    "smallest_group",
+    "prevalence",
+    "grower",
+    "depth",
+    "min_leaf",
+    "seed",
+    "centred",
+    "questions",
+    "rename",
+    "years",
+    "numbers",
+    *OF_FILE,
+)
+"""Settings that say something about public data, or what is made of them."""
+
+
 class TaskSettings(SettingsModel):
     """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default.
 
@@ -126,7 +133,10 @@ class TaskSettings(SettingsModel):
     """
 
     name: Name = Field(description="Name of the task, for people.")
-    label: str = Field(min_length=1, description="Public column to predict.")
+    label: str = Field(
+        min_length=1,
+        description="Public column to predict; without public data the name of what is asked.",
+    )
     epsilon: Epsilon = Field(
         description="Privacy budget of one holder, for all questions together."
     )
@@ -180,12 +190,27 @@ class TaskSettings(SettingsModel):
         default=None,
         min_length=2,
         max_length=MAX_CLASSES,
-        description="All classes of the label, in order; by default those of the public data.",
+        description="All classes of the label, in order; by default those of the public data. "
+        "Without these give them, or label_range for a number.",
+    )
+    headline: Annotated[Text | None, Asked("Answer that headlines speak of", method=False)] = Field(
+        default=None,
+        description='The class of which headlines speak, such as yes in "24 % say yes"; by '
+        "default, of two, the one that is a word for yes, or else the last.",
     )
     label_range: tuple[Number, Number] | None = Field(
         default=None,
         description="Low and high end of the range that a numeric label is clipped to; by default "
         "that of the public data.",
+    )
+    bins: Annotated[
+        Annotated[int, Field(ge=2, le=MAX_LEVELS, strict=True)] | None,
+        Asked("Values around which shares are known", method=False),
+    ] = Field(
+        default=None,
+        description="Of a number asked without public data: how many evenly spaced values, both "
+        "ends of its range among them, it is rounded to at random, so that the share of people "
+        "around each is known. By default 11; 2 gives the mean alone, and more exactly.",
     )
     prevalence: Annotated[
         dict[Text, Annotated[float, Field(gt=0.0, lt=1.0, strict=True)]],
@@ -217,7 +242,9 @@ class TaskSettings(SettingsModel):
     centred: Annotated[Flag | None, Asked("Report numbers relative to the public model")] = Field(
         default=None,
         description="Whether a numeric label is reported relative to the public model's mean in "
-        "its cell; by default with the grower distilled and one question.",
+        "its cell: predictions get closer, and of its figures only the overall mean is stated, "
+        "from those asked for it alone. By default above epsilon 4 with the grower distilled, "
+        "one question and no disclosed columns.",
     )
     mechanism: Annotated[str, Asked("How answers are changed")] = Field(
         default="subset", description="Mechanism that perturbs answers."
@@ -235,13 +262,16 @@ class TaskSettings(SettingsModel):
         description="Whether a holder answers all questions, or one of them drawn at random.",
     )
     label_part: Annotated[
-        Annotated[float, Field(ge=0.0, le=0.9, strict=True)],
+        Annotated[float, Field(ge=0.0, le=0.9, strict=True)] | None,
         Asked("Share asked for the predicted answer alone"),
     ] = Field(
-        default=0.0,
+        default=None,
         description="Share of the holders, drawn by their devices, who answer the label alone at "
-        "the full epsilon; overall figures then take fewer reports, and cells more. It needs one "
-        "question and no disclosed columns.",
+        "the full epsilon; overall figures then take fewer reports, and cells more. By default "
+        ".35 to .5 of those asked one question with the grower distilled and an epsilon at which "
+        "cells have noise (with disclosed columns, where groups hide many cells), or with centred "
+        "numbers, a third of those asked for a number alone below epsilon 2, whose mean it gives, "
+        "and nobody of others; 0 asks nobody.",
     )
     questions: Annotated[tuple["QuestionSettings", ...], Asked("Several questions")] = Field(
         default_factory=lambda: (QuestionSettings(),),
@@ -260,9 +290,16 @@ class TaskSettings(SettingsModel):
         description="Public columns of dates of which the year counts; holders are then asked for "
         "a year.",
     )
+    numbers: tuple[str, ...] = Field(
+        default=(),
+        description="Public columns of numbers that are written with their unit, such as 76,8 kg; "
+        "holders are then asked for a number in this unit.",
+    )
     encoding: Encoding | None = Field(default=None, description=HELP["encoding"])
     separator: Separator | None = Field(default=None, description=HELP["separator"])
     decimal: Decimal | None = Field(default=None, description=HELP["decimal"])
+    sheet: str | None = Field(default=None, description=HELP["sheet"])
+    skip_rows: str | None = Field(default=None, description=HELP["skip_rows"])
     opens: datetime | None = Field(
         default=None,
         description="First moment at which reports count, with its time zone, such as "
@@ -314,11 +351,11 @@ class TaskSettings(SettingsModel):
 
     @model_validator(mode="after")
     def _check_label_part(self) -> Self:
-        if self.label_part and (self.disclosed or len(self.questions) > 1 or not self.asks_label):
+        if self.label_part and (len(self.questions) > 1 or not self.asks_label):
             raise setting_fault(
                 "label_part",
-                "label_part is for a task with one question about the label and no disclosed "
-                "columns: leave one of them out",
+                "label_part is for a task with one question, about the label: leave label_part "
+                "out, or ask one",
             )
         return self
 
@@ -385,8 +422,8 @@ class TaskSettings(SettingsModel):
 
     @property
     def stated(self) -> Stated:
-        """Encoding, separator and decimal mark as the settings state them."""
-        return Stated(self.encoding, self.separator, self.decimal)
+        """The statements about the file."""
+        return Stated(*(getattr(self, name) for name in OF_FILE))
 
     @property
     def asks_label(self) -> bool:

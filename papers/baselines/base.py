@@ -85,10 +85,14 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carrie
 
     def _scale(self, X: Floats) -> Floats:
         """Features on [0, 1] by the public records' ranges; a constant column is 0."""
+        return np.clip(self._min_max(X), 0.0, 1.0)
+
+    def _min_max(self, X: Floats) -> Floats:
+        """The same before records beyond the ranges are moved to the edge."""
         scaled: Floats = X - self.low_
         scaled /= np.where(self.width_ > 0, self.width_, 1.0)
         scaled[:, np.broadcast_to(self.width_ == 0, X.shape[1])] = 0.0
-        return np.clip(scaled, 0.0, 1.0, out=scaled)
+        return scaled
 
     def _checked(self, X: ArrayLike) -> Floats:
         """Features to predict for, scaled."""

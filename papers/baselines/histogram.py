@@ -17,7 +17,6 @@ h^(2d+2) = 20 / (n ε²) for windows and for cubes of mass h^d, which satisfies 
 """
 
 from dataclasses import KW_ONLY, dataclass
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,31 +198,6 @@ def bins_for(bins: int | None, n: int, epsilon: float, columns: int) -> int:
         msg = f"bins is {bins}: a histogram needs at least 1 bin per column."
         raise ValueError(msg)
     return int(bins)
-
-
-def deviation_bound(t: float, n: int, epsilon: float, columns: int) -> float:
-    """The most that P(T_n - E T_n >= t) can be with windows, and P(T_n - E T_n <= -t).
-
-        exp(-n ε² t² / 2^(2d+6)),    0 < t <= 1, 0 < ε <= 1, n holders in each half        (3.1)
-
-    So T_n is nearly normal with at most twice the standard deviation that the noise gives it.
-    """
-    if not (0.0 < t <= 1.0 and 0.0 < epsilon <= 1.0):
-        msg = f"The bound is for t and epsilon from 0 to 1, and they are {t:g} and {epsilon:g}."
-        raise ValueError(msg)
-    return exp(-n * (epsilon * t) ** 2 / 2 ** (2 * columns + 6))
-
-
-def minimax_exponent(columns: int, *, beta: float = 1.0, gamma: float = 0.0) -> float:
-    """r such that the least excess risk has the order (n ε²)^-r                    (Theorem 2.3)
-
-    For a β-Hölder η with margin exponent γ, β at most 1 and βγ at most d, and a density that is
-    bounded from below where it is not 0.
-    """
-    if not (0.0 < beta <= 1.0 and 0.0 <= beta * gamma <= columns):
-        msg = f"Theorem 2.3 is for beta in (0, 1] and beta gamma up to d: {beta:g}, {gamma:g}."
-        raise ValueError(msg)
-    return beta * (1 + gamma) / (2 * beta + 2 * columns)
 
 
 def laplace_scale(places: Places, epsilon: float) -> float:

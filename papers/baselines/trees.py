@@ -6,6 +6,7 @@ from math import exp, log, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.learning.core.counts import QuestionCounts, public_counts
@@ -45,8 +46,9 @@ class PublicPartition(Baseline):
     def _grown(self, public: PublicData, depth: int, rng: np.random.Generator) -> Partition:
         """A partition of [0, 1]^d.
 
-        Where all public labels are equal every split scores the same, and LPCT's rule takes the
-        smallest index (section 3.2). Raises ``ValueError`` for an unknown ``partition``.
+        Where all public labels are equal, or no record is public, every split scores the same, and
+        LPCT's rule takes the smallest index (section 3.2). Raises ``ValueError`` for an unknown
+        ``partition``.
         """
         if self.partition not in PARTITIONS:
             msg = f"partition is {self.partition!r}: use one of {', '.join(PARTITIONS)}."
@@ -54,7 +56,10 @@ class PublicPartition(Baseline):
         min_leaf = max(1, len(public) >> depth) if self.min_leaf is None else self.min_leaf
         classes = self._label.slots if isinstance(self._label, Classes) else 0
         spec = GrowthSpec(depth=depth, min_leaf=min_leaf)
-        growth = Growth(public.X, public.y, classes, spec, rng)
+        X, y = public.X, public.y
+        if not len(public):
+            X, y = np.zeros((1, X.shape[1])), np.zeros(1)
+        growth = Growth(X, y, classes, spec, rng)
         return GROWERS[PARTITIONS[self.partition]].grow(growth)
 
     def _values(self, X: Floats) -> Floats:
@@ -83,6 +88,9 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
     mechanism : ``laplace`` as published; with ``subset``, Privet's, a holder sends the joint cell
         and label with less noise.
     min_leaf : public records that a cell keeps at least; 0 is the full grid of 2**p cells.
+    beyond : ``edge`` counts records beyond the features' ranges at the edge; with ``zero`` they are
+        in no cell, and predicted as class 0: Theorem 5's estimator, f times the indicator of
+        [0, 1]^d.
     public_fraction, random_state : as in ``PrivateTreeClassifier``.
     """
 
@@ -91,6 +99,7 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
     _: KW_ONLY
     weight: float = 1.0
     mechanism: str = "laplace"
+    beyond: str = "edge"
 
     def with_weight(self, weight: float) -> Self:
         """The same reports under another λ: post-processing, which costs no privacy."""
@@ -110,11 +119,28 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
             counts = self.question_.counts + weight * counts
         return np.asarray(counts.argmax(axis=1))
 
+    def _scale(self, X: Floats) -> Floats:
+        if self.beyond not in ("edge", "zero"):
+            msg = f"beyond is {self.beyond!r}: use edge or zero."
+            raise ValueError(msg)
+        return super()._scale(X) if self.beyond == "edge" else self._min_max(X)
+
+    def _values(self, X: Floats) -> Floats:
+        of_class_0 = np.eye(len(self.classes_))[0]
+        return np.where(in_cube(X)[:, None], super()._values(X), of_class_0)
+
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        fits, known = in_cube(X), in_cube(public.X)
+        public = PublicData(public.X[known], public.y[known])
         cells = self._grown(public, self._depth(X, len(public)), rng)
         self.public_ = public
         self.public_counts_ = public_counts(self._label, public, cells)
-        self.question_ = ask(self.mechanism, self.epsilon, self._label, cells, X, y, rng)
+        misfits = int((~fits).sum())
+        self.question_ = ask(
+            *(self.mechanism, self.epsilon, self._label, cells),
+            *(X[fits], y[fits], rng),
+            misfits=misfits,
+        )
         self._estimate()
 
     def _estimate(self) -> None:
@@ -126,6 +152,11 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
             weight=self.weight,
             counts="unbiased",
         )
+
+
+def in_cube(X: Floats) -> NDArray[np.bool_]:
+    """Whether each row of scaled features is in [0, 1]^d, ``(rows,)``."""
+    return np.asarray(((X >= 0.0) & (X <= 1.0)).all(axis=1))
 
 
 def theorem_4(

@@ -1,9 +1,8 @@
 """Every figure and table of the papers, and Privet's own: ``python -m reproduce``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +10,10 @@ import pandas as pd
 import typer
 
 from reproduce import DOCS, ROOT, driver, pages
+from reproduce.effects import effects
 from reproduce.experiment import EXPECTED, Experiment
 from reproduce.experiments import EXPERIMENTS
-from reproduce.illustrations import illustrate
+from reproduce.illustrations import illustrate, regression_curves
 from reproduce.markdown import fill
 
 KEPT = Path("build")
@@ -68,17 +68,7 @@ def main(
             for experiment in chosen
         ]
         store = driver.Store(KEPT / "cache", data, add)
-        scores, skipped = driver.run(narrowed, store, n_jobs=jobs, scheduler=scheduler)
-        for name, files in skipped.items():
-            print(f"{name} is skipped: {files} is missing.")
-        results.mkdir(parents=True, exist_ok=True)
-        origin = {"version": version("privet"), "code": driver.fingerprint()[:12]}
-        for experiment in narrowed:
-            new = driver.summarized(experiment, scores).round(6)
-            new = new.assign(**origin, measured=f"{datetime.now(UTC):%Y-%m-%d}")
-            if len(new):
-                table = pages.merged(experiment, pages.kept(experiment, results), new)
-                table.to_csv(results / f"{experiment.name}.csv", index=False)
+        measured(narrowed, store, results, n_jobs=jobs, scheduler=scheduler)
     tables = {experiment.name: pages.kept(experiment, results) for experiment in EXPERIMENTS}
     if write:
         write_pages(tables)
@@ -89,9 +79,33 @@ def main(
     print(f"See {page}.")
 
 
+def measured(
+    experiments: Sequence[Experiment],
+    store: driver.Store,
+    results: Path,
+    *,
+    n_jobs: int,
+    scheduler: str = "",
+) -> set[str]:
+    """Measure and merge into the CSV files in ``results``; the problems that were skipped."""
+    scores, skipped = driver.run(experiments, store, n_jobs=n_jobs, scheduler=scheduler)
+    for name, files in skipped.items():
+        print(f"{name} is skipped: {files} is missing.")
+    results.mkdir(parents=True, exist_ok=True)
+    origin = {"version": driver.release(), "code": driver.fingerprint()[:12]}
+    for experiment in experiments:
+        new = driver.summarized(experiment, scores).round(6)
+        new = new.assign(**origin, measured=f"{datetime.now(UTC):%Y-%m-%d}")
+        if len(new):
+            table = pages.merged(experiment, pages.kept(experiment, results), new)
+            table.to_csv(results / f"{experiment.name}.csv", index=False)
+    return {*skipped}
+
+
 def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
     """Fill every place of a page with its tables or notes, and draw the figures."""
     illustrate(ROOT / "figures" / "lpct-illustrations.svg")
+    regression_curves(ROOT / "figures" / "lpdt-curves.svg")
     noted = [experiment for name in pages.NOTES.values() for experiment in beginning(name)]
     without_notes = [replace(e, notes=None) if e in noted else e for e in EXPERIMENTS]
     for name, places in pages.PAGES.items():
@@ -102,7 +116,11 @@ def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
             )
             for place in places
         }
-        fill(page, filled)
+        fill(page, filled | {"measured": pages.when(tables, beginning(places))})
+    for name in pages.BENCHES:
+        of_bench = [tables[one.name] for one in beginning([name])]
+        gains = effects(*of_bench, best="min") if all(map(len, of_bench)) else ""
+        fill(ROOT / "tables" / pages.BENCHES[name], {f"{name}-effects": gains})
     for name, places in pages.NOTES.items():
         notes = {
             f"{experiment.name}-notes": pages.notes(experiment, tables[experiment.name])
@@ -110,6 +128,8 @@ def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
             if experiment.notes
         }
         fill(DOCS / name, notes)
+    for name, places in pages.MEASURED.items():
+        fill(DOCS / name, {"measured": pages.when(tables, beginning(places))})
 
 
 def beginning(

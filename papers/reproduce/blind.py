@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from baselines.trees import ask
 from privet.protocol.features import Classes, Label, Range
@@ -129,6 +130,14 @@ def blind(_folder: Path, seed: int, *, name: str, public: str) -> Split:
     As found, nobody of the part that public rows are from is a holder or tested.
     """
     table, part = table_of(name)
+    return divided(table, part, SETS[name].label, seed, public)
+
+
+def divided(
+    table: pa.Table, part: NDArray[np.bool_], label: Label, seed: int, public: str
+) -> Split:
+    """A table's split, whose last column is the label and whose ``part`` is where public rows are
+    found."""
     rng = np.random.default_rng([seed, 46])
     order = rng.permutation(table.num_rows)
     first, others = order, order
@@ -139,11 +148,11 @@ def blind(_folder: Path, seed: int, *, name: str, public: str) -> Split:
     tested = min(round(TEST_PART * len(others)), MOST_TESTED)
     open_rows, rest, _ = encode_tables("", table.take(chosen), table.take(others))
     test, private = np.split(np.arange(len(others)), [tested])
-    return Split(open_rows, take(rest, private), take(rest, test), SETS[name].label)
+    return Split(open_rows, take(rest, private), take(rest, test), label)
 
 
 @cache
-def table_of(name: str) -> tuple[pa.Table, np.ndarray[Any, np.dtype[np.bool_]]]:
+def table_of(name: str) -> tuple[pa.Table, NDArray[np.bool_]]:
     """A set's columns and label, and which rows are of its part; without incomplete rows."""
     one = SETS[name]
     chosen = one.chosen(read(*one.source))

@@ -13,9 +13,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines import LPCTClassifier
 from baselines.base import Baseline
+from baselines.trees import in_cube
 from privet.learning.core.trees import locate
 from privet.protocol.features import Range
 from privet.protocol.partition import Partition
@@ -89,18 +91,25 @@ class Lpct:
     min_leaves: Sequence[int]
     mechanism: str = "laplace"
     weights: Sequence[float] = WEIGHTS
+    beyond: str = "edge"
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         for depth, min_leaf in product(self.depths, self.min_leaves):
             if min_leaf == 0 and depth > FULL_GRID_DEPTH:
                 continue
             model = fitted(self.build(depth, min_leaf, epsilon, seed, LPCTCounts), split)
-            right = right_in_cells(model.question_.partition, split)
+            inside = in_cube(split.test.X) | (self.beyond == "edge")
+            right = right_in_cells(model.question_.partition, split, inside)
+            beyond = right_in_cells(model.question_.partition, split, ~inside)[:, 0].sum()
             for weight in (0.0, *self.weights, np.inf):
                 name = {0.0: f"{self.name}-P", np.inf: f"{self.name}-Q"}.get(weight, self.name)
                 point: Point = {"depth": depth, "min_leaf": min_leaf, "weight": weight}
                 label = model.labels_at(weight)
-                yield name, point, {"score": float(right[np.arange(len(label)), label].sum())}
+                yield (
+                    name,
+                    point,
+                    {"score": float(right[np.arange(len(label)), label].sum() + beyond)},
+                )
 
     def build(
         self,
@@ -117,6 +126,7 @@ class Lpct:
             depth=depth,
             min_leaf=min_leaf,
             mechanism=self.mechanism,
+            beyond=self.beyond,
             random_state=seed,
         )
 
@@ -163,10 +173,11 @@ class Costs:
             yield f"{self.name}, {cost}", {}, {"score": value}
 
 
-def right_in_cells(partition: Partition, split: Split) -> Floats:
-    """The accuracy gained by labelling a cell 0 or 1, ``(cells, 2)``: one pass for every λ."""
-    cells, n = locate(partition, split.test.X), len(split.test)
-    ones = split.test.y if split.chance is None else split.chance
+def right_in_cells(partition: Partition, split: Split, of: NDArray[np.bool_]) -> Floats:
+    """The accuracy gained by labelling a cell 0 or 1 for the test rows ``of``, ``(cells, 2)``: one
+    pass for every λ."""
+    cells, n = locate(partition, split.test.X[of]), len(split.test)
+    ones = (split.test.y if split.chance is None else split.chance)[of]
     parts = (np.bincount(cells, part / n, minlength=partition.cells) for part in (1.0 - ones, ones))
     return np.stack(list(parts), axis=1)
 

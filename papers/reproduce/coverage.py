@@ -19,7 +19,6 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import boxes
 from privet.learning.methods import GROWERS, fit
 from privet.learning.public_model.distilled import distilled_depth
-from privet.learning.public_model.knowledge import public_knowledge, residual_centring
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
@@ -45,16 +44,15 @@ class Quadrants:
 
 @dataclass(frozen=True)
 class Case:
-    """One estimator for one kind of label; ``centred`` if numbers are relative to centres."""
+    """One estimator for one kind of label."""
 
     name: str
     label: Classes | Range
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    centred: bool = False
 
     def __call__(self, population: Quadrants, epsilon: float, seed: int) -> Iterator[Scored]:
-        depth = distilled_depth(population.holders, epsilon, centred=self.centred)
+        depth = distilled_depth(population.holders, epsilon)
         runs = max(1, round(INTERVALS / 2**depth))
         held = [covered(self, population, epsilon, seed * runs + run) for run in range(runs)]
         collection = f"{population.holders:,} at ε = {epsilon:g}".replace(",", " ")
@@ -68,7 +66,6 @@ CASES = {
         Case("reports alone, classes", CLASSES, "weighted", REPORTS_ALONE),
         Case("drift, classes", CLASSES, "drift"),
         Case("reports alone, numbers", NUMBER, "weighted", REPORTS_ALONE),
-        Case("drift, numbers around centres", NUMBER, "drift", centred=True),
     )
 }
 
@@ -78,9 +75,9 @@ def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDAr
     holders = population.holders
     rng = np.random.default_rng([run, holders])
     public = public_rows(case.label, run % PUBLIC_SETS)
-    partition = grid(public, distilled_depth(holders, epsilon, centred=case.centred))
+    partition = grid(public, distilled_depth(holders, epsilon))
     truth = true_means(partition, population.shift, rng)
-    scale = scale_of(case.label, public, partition, centred=case.centred)
+    scale = scale_of(case.label, partition)
     per_cell = holders // partition.cells
     question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
     model = fit(case.estimator, case.label, public, [question], **case.parameters)
@@ -117,17 +114,9 @@ def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> 
     return np.asarray(np.clip(moved, SPREAD, 1.0 - SPREAD))
 
 
-def scale_of(
-    label: Classes | Range, public: PublicData, partition: Partition, *, centred: bool
-) -> LabelScale | None:
+def scale_of(label: Classes | Range, partition: Partition) -> LabelScale | None:
     """The range that numbers are reported on; None for classes."""
-    if not isinstance(label, Range):
-        return None
-    centring = None
-    if centred:
-        means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
-        centring = residual_centring(label, public, partition, means[:, 0])
-    return LabelScale.of(label, partition.cells, centring)
+    return LabelScale.of(label, partition.cells) if isinstance(label, Range) else None
 
 
 def collected(

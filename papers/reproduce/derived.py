@@ -9,11 +9,12 @@ from scipy.stats import t as student
 
 from reproduce import waves
 from reproduce.datasets import Floats
-from reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
+from reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL, TREE_OF_HISTOGRAMS
+from reproduce.effects import AFTERWARDS, LABEL_ALONE, effects
 from reproduce.experiment import EXPECTED, Experiment, points, printed
 from reproduce.markdown import markdown
 from reproduce.methods import RULES
-from reproduce.ours import MORE_CELLS
+from reproduce.ours import AS_SHIPPED, IN_ONE, MORE_CELLS
 from reproduce.pages import distances, measured
 
 
@@ -51,6 +52,13 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
         f"{text}\n*As in print*: our means of the {len(both)} methods in print, ranked as the "
         f"printed numbers of the same sets are; Kendall's τ between the two is {tau:.2f}.\n"
     )
+
+
+def ranks_and_effects(
+    experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()
+) -> str:
+    """Rank sums, and Privet's gains over simpler answers."""
+    return f"{rank_sums(experiment, table, without)}\n{effects(table, best=experiment.best)}"
 
 
 def within(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
@@ -227,15 +235,16 @@ HALF_RANGES = {
 
 
 def what_shifts_show(_experiment: Experiment, table: pd.DataFrame) -> str:
-    """The share of the way to raw records, and where a simpler answer is better."""
-    return f"{share_of_the_way(table)}\n{rows_below(table)}"
+    """Gains, the share of the way to raw records, and where a simpler answer is better."""
+    gains = effects(table, best="min")
+    return f"{gains}\n{share_of_the_way(table)}\n{rows_below(table)}"
 
 
 def rows_below(table: pd.DataFrame) -> str:
     """Rows in which Privet is more than the slack of ``SLACK`` worse than a simpler answer.
 
-    Simpler are public models, the plain tree and the reported base rate. The best is chosen by
-    these same means, for each measure by itself.
+    Simpler are public models, the plain tree, the reported base rate and the label alone. The best
+    is chosen by these same means, for each measure by itself.
     """
     lines = []
     for (problem, shift), panel in table.groupby(["problem", "shift"], sort=False):
@@ -264,12 +273,14 @@ def better_answer(scores: pd.DataFrame, measure: str) -> str:
 SLACK = {"mean": (1, 0.01), "brier": (-1, 0.005)}
 """Per measure whether more is better, and what counts as worse: a point of accuracy."""
 TRUST = (
-    *("nobody: only public records", "nobody: Privet", "a relay, to shuffle"),
+    *("nobody: only public records", "nobody: Privet"),
+    "a relay that sends 1 000 together: (ε, 10⁻⁶)",
+    "a relay that holds all to the end: (ε, 10⁻⁶)",
     *("the curator, to add noise: same cells", "the curator, to add noise: more cells"),
     "the curator, with raw records",
 )
 """Columns of the table of trust models."""
-SIMPLER = ("public", "Privet, plain tree", "base rate")
+SIMPLER = ("public", "Privet, plain tree", "base rate", LABEL_ALONE)
 
 
 def share_of_the_way(table: pd.DataFrame) -> str:
@@ -295,13 +306,13 @@ def equal_epsilon(_experiment: Experiment, table: pd.DataFrame) -> str:
     measured ones and beyond the largest of them as there. A dash is what was not measured.
     """
     shifts, more = (pd.read_csv(EXPECTED / f"{name}.csv") for name in ("shifts", "trust-cells"))
-    local = table.set_index(["problem", "shift", "epsilon"])["mean"]
+    local = table.set_index(["series", "epsilon", "problem", "shift"])["mean"].sort_index()
     rows = []
     for epsilon in sorted(set(table["epsilon"])):
         of_each = [
             at(shifts, "public stack", 0.0),
             at(shifts, "Privet", epsilon),
-            shuffled(shifts, local.xs(epsilon, level="epsilon")),
+            *(shuffled(shifts, local[batches, epsilon]) for batches in (AS_SHIPPED, IN_ONE)),
             at(shifts, "trusted curator", epsilon),
             at(more, MORE_CELLS, epsilon),
             at(shifts, "everybody's forest", 0.0),
@@ -335,7 +346,8 @@ def shuffled(shifts: pd.DataFrame, local: "pd.Series[float]") -> tuple[float, fl
 def blind_summary(_experiment: Experiment, table: pd.DataFrame) -> str:
     """Privet's first measure per set and ε, marked where it differs from the best public model's.
 
-    Then how often it differs from that, from its own public model and from randomized response.
+    Beside it the worst split: the largest ratio to its own public model's, over all ε. Then how
+    often it differs from that, from its own public model and from randomized response.
     """
     by_set = {str(problem): rows for problem, rows in table.groupby("problem", sort=False)}
     epsilons, rows = budgets(table), []
@@ -347,21 +359,24 @@ def blind_summary(_experiment: Experiment, table: pd.DataFrame) -> str:
         }
         public = {name: of.mean() for (name, _), of in runs.items() if name.startswith("public")}
         best = min(public, key=lambda name: public[name])
-        marked = []
+        marked, worst = [], 0.0
         for epsilon in epsilons:
             ours = runs["Privet", epsilon]
-            rivals = (runs[best, 0.0], runs["public stack", 0.0], runs[REPORTED, epsilon])
+            worst = max(worst, float((ours / runs["public stack", 0.0]).max()))
+            rivals = (runs[best, 0.0], runs["public stack", 0.0], runs[LABEL_ALONE, epsilon])
             outcomes = [outcome(ours, rival) for rival in rivals]
             for rival, found in zip(RIVALS_OF_PRIVET, outcomes, strict=True):
                 counts[rival][found] += 1
             marked.append(f"{measured(ours.mean())}{OUTCOMES[outcomes[0]]}")
-        shares = "; ".join(measured(runs[REPORTED, e].mean()) for e in (epsilons[0], epsilons[-1]))
+        shares = "; ".join(
+            measured(runs[LABEL_ALONE, e].mean()) for e in (epsilons[0], epsilons[-1])
+        )
         raw = measured(runs["everybody's boosting", 0.0].mean())
         public_alone = f"{measured(public[best])} ({best.removeprefix('public ')})"
-        rows.append([problem, public_alone, *marked, shares, raw])
+        rows.append([problem, public_alone, *marked, f"{worst:.2f}", shares, raw])
     heads = ("best public", *(f"Privet, ε = {epsilon:g}" for epsilon in epsilons))
     ends = f"randomized response, ε = {epsilons[0]:g}; {epsilons[-1]:g}"
-    summary = markdown(["", *heads, ends, "raw records"], rows)
+    summary = markdown(["", *heads, "worst split", ends, "raw records"], rows)
     listed = ([rival, *map(str, of.values())] for rival, of in counts.items())
     return summary + "\n" + markdown(["Privet, by set and ε, against", *OUTCOMES], listed)
 
@@ -377,8 +392,7 @@ def outcome(ours: Floats, rival: Floats) -> str:
 
 OUTCOMES = {"better": " +", "level": "", "worse": " −"}
 """Outcomes of a comparison with their marks."""
-REPORTED = "randomized response"
-RIVALS_OF_PRIVET = ("the best public model, chosen afterwards", "its own public model", REPORTED)
+RIVALS_OF_PRIVET = (AFTERWARDS, "its own public model", LABEL_ALONE)
 
 
 def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:
@@ -490,7 +504,7 @@ AT_THE_ENDS = (0.5, 2.0)
 FOREST = "randomized labels, forest"
 COMPARED = (
     *((HALF, HIDDEN), (LABEL, HIDDEN), (LABEL, HALF)),
-    *((HALF, "HistOfTree"), (LABEL, FOREST), (ALONE, FOREST)),
+    *((HALF, TREE_OF_HISTOGRAMS), (LABEL, FOREST), (ALONE, FOREST)),
 )
 """Pairs of methods."""
 

@@ -31,7 +31,7 @@ from reproduce.datasets import CLASSES, Split, encode_tables, take
 from reproduce.shapes import COLUMNS, Law, drawn, of_public
 
 LARGEST_HISTOGRAM = 2**10
-"""Hidden cells of HistOfTree: far more than reports can tell apart."""
+"""Hidden cells in the manner of HistOfTree: far more than reports can tell apart."""
 DEPTHS, BINS = (1, 2, 3, 4, 5), (1, 2, 3)
 MADE = {"fair": ("faithful", 2), "flipped": ("changed", 2), "useless": ("useless", 5)}
 """The kinds of public labels, of ``shapes.KINDS``, with their numbers of classes."""
@@ -39,6 +39,8 @@ MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
 """Fractions of the holders who report."""
 HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half disclosed", "Privet, label only"
+TREE_OF_HISTOGRAMS = "in the manner of HistOfTree"
+"""The algorithm of the paper is not known here: its abstract and introduction are."""
 WAYS: tuple[tuple[str, Literal["none", "known", "all"], bool], ...] = (
     ("half disclosed", "known", False),
     ("label only", "all", False),
@@ -193,10 +195,10 @@ def far_numbers(_folder: Path, seed: int) -> Split:
 
 
 def hist_of_tree(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-    """HistOfTree with the known columns disclosed, at every depth and number of bins that fits."""
+    """In the manner of HistOfTree, the known columns disclosed, at each depth and bins that fit."""
     hidden = split.public.X.shape[1] - len(split.known)
     grid = {"depth": DEPTHS, "bins": [k for k in BINS if k**hidden <= LARGEST_HISTOGRAM]}
-    tuned = Tuned("HistOfTree", HistOfTreeClassifier, grid, {"disclosed": split.known})
+    tuned = Tuned(TREE_OF_HISTOGRAMS, HistOfTreeClassifier, grid, {"disclosed": split.known})
     return tuned(split, epsilon, seed)
 
 

@@ -9,11 +9,13 @@ import hashlib
 import importlib.util
 import json
 import os
+import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -39,8 +41,10 @@ NOT_MEASURING = (
     "compare_mechanisms",
     "illustrations",
     "markdown",
+    "effects",
     "pages",
     "rates",
+    "release",
 )
 """Files of this folder that no score depends on."""
 BUILT_IN = frozenset((*METHODS, *PROBLEMS))
@@ -187,6 +191,24 @@ def fingerprint() -> str:
     return hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()
 
 
+@cache
+def release(root: Path = ROOT.parent) -> str:
+    """The installed version; with the commit, unless it is the tag of that version.
+
+    ``-changed`` follows where code that measurements load is not that of the commit.
+    """
+    number = version("privet")
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    commit = git("describe", "--tags", "--always", "--match", "v*").stdout.strip()
+    code = (*SOURCES, "papers/baselines", "papers/reproduce")
+    commit += "-changed" if git("diff", "--quiet", "HEAD", "--", *code).returncode else ""
+    return number if commit == f"v{number}" else f"{number}+{commit}"
+
+
 def narrowed(
     experiment: Experiment, *, most: int, methods: Iterable[str], problems: Iterable[str]
 ) -> Experiment:
@@ -221,6 +243,7 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
         scores = scores.sort_values("seed", kind="stable").dropna(axis=1, how="all")
     if scores.empty:
         return pd.DataFrame(columns=[*experiment.key, *wanted])
+    scores = scores.reindex(columns=[*dict.fromkeys((*scores, *others))])
     fixed = {*experiment.key, "job", "method", "seed", *MEASURES}
     point = [column for column in scores if column not in fixed]
     for measure in others:

@@ -7,7 +7,7 @@ from itertools import product, starmap
 from typing import Any
 
 from baselines.semi_private import excess_error
-from reproduce import disclosure
+from reproduce import disclosure, second_bench
 from reproduce.ablations import ABLATIONS, DESIGNS
 from reproduce.blind import CLASS_SETS, FAIR, NATURAL, NUMBER_SETS
 from reproduce.coverage import CASES
@@ -19,18 +19,19 @@ from reproduce.derived import (
     equal_epsilon,
     holders_needed,
     noise_and_tests,
-    rank_sums,
+    ranks_and_effects,
     ranks_and_tests,
     what_disclosing_costs,
     what_earlier_waves_gain,
     what_shifts_show,
     what_showing_gains,
 )
+from reproduce.effects import CHOSEN, LABEL_ALONE
 from reproduce.experiment import Experiment, Job, Numbers, drawn, jobs, printed
 from reproduce.few_disclosed import COLLECTIONS as FEW
 from reproduce.few_disclosed import NAMES as OF_FEW
 from reproduce.intervals import KINDS as LABELS
-from reproduce.intervals import NAMES, SHAPES
+from reproduce.intervals import NAMES
 from reproduce.label_shifts import (
     CLASSES_MOVED,
     CONTRADICTED,
@@ -47,7 +48,7 @@ from reproduce.label_shifts import (
 )
 from reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from reproduce.no_difference import DETECTED, FALSE, UNSEEN
-from reproduce.ours import MORE_CELLS
+from reproduce.ours import AS_SHIPPED, IN_ONE, MORE_CELLS, OF_ONE_AS_SHIPPED
 from reproduce.problems import REPEATING, SHIFTS, SIZES
 from reproduce.promises import EPSILONS, PARTS, PROMISES
 from reproduce.promises import KINDS as PLANNED_FOR
@@ -55,6 +56,7 @@ from reproduce.rates import slopes
 from reproduce.remembering import PACKAGED, SHIPPED
 from reproduce.remembering import SERIES as REMEMBERING
 from reproduce.scored import MISSED, READ, SCORED
+from reproduce.second_bench import OF_CLASSES
 from reproduce.sent_falsely import ALARMS, SENT
 from reproduce.shapes import KINDS
 from reproduce.statements import (
@@ -103,7 +105,7 @@ FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
 SEMI_PRIVATE = (0.1, 1.0)
 WITH_DISCLOSED = (
     *("public stack", disclosure.HIDDEN, disclosure.HALF, disclosure.LABEL),
-    *("HistOfTree", "randomized labels, forest", "everybody's forest"),
+    *(disclosure.TREE_OF_HISTOGRAMS, "randomized labels, forest", "everybody's forest"),
 )
 FEWER = ("survey", "diabetes, volunteers", "made, flipped")
 FIRST = (
@@ -159,7 +161,9 @@ large = partial(on_the_design, gamma=(5.0,), n_public=(1000,))
 deeper = partial(
     on_the_design, epsilons=ALL_BUDGETS[1:], n_public=(100,), x="depth", line=("epsilon",)
 )
-ranges = partial(jobs, "design", ("LPCT",), (0.5, 8.0), gamma=(0.5,), n_private=(10_000,))
+ranges = partial(
+    jobs, "design", ("LPCT, Theorem 5",), (0.5, 8.0), gamma=(0.5,), n_private=(10_000,)
+)
 known_ranges = partial(ranges, n_public=(20, 160))
 TO_200 = (*range(10, 101, 10), *range(120, 201, 20))
 """Public records of LPCT's Figures 6 and 9b."""
@@ -322,6 +326,7 @@ on_a_sine = partial(
 )
 PRIVATE_ROWS = (1000, 2000, 4000, 7000, 8000, 16_000, 32_000)
 SINE = {"n_private": (6000,), "n_public": (2000,)}
+FROM_2_TO_10 = tuple(map(float, range(2, 11)))
 LPDT_M = ("LPDT-M", BY_RULES["LPDT-M"])
 COSTS = tuple(
     f"{name}, {cost}"
@@ -384,7 +389,7 @@ LPDT = [
     on_a_sine(
         "lpdt-figure-2c",
         "LPDT, Figure 2 (c): mean squared error over ε",
-        jobs("sine", LPDT_METHODS[1:2] + LPDT_METHODS[3:], (2.0, 4.0, 6.0, 8.0, 10.0), **SINE),
+        jobs("sine", LPDT_METHODS[1:2] + LPDT_METHODS[3:], FROM_2_TO_10, **SINE),
         line=("series",),
         series=("LPDT-M", "APHIST", "PHIST", "DECONV", "Privet"),
         replications=50,
@@ -468,9 +473,11 @@ ABM = [
 ]
 
 compared = partial(Experiment, x="series", line=("epsilon",), panels=("problem",), replications=20)
-ranked = partial(rank_sums, without=("Privet, plain tree", "everybody's tree"))
-REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree")
-EVERYWHERE, LISTED = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
+ranked = partial(
+    ranks_and_effects, without=("Privet, plain tree", "everybody's tree", CHOSEN, LABEL_ALONE)
+)
+REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree", LABEL_ALONE)
+EVERYWHERE, LISTED = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES, CHOSEN)
 OURS = [
     *(
         compared(
@@ -478,13 +485,13 @@ OURS = [
             f"γ = {gamma:g}, {n_public} public records",
             jobs(
                 "design",
-                ("Privet", "public stack", "LPCT", PRUNED[0]),
+                ("Privet", "public stack", CHOSEN, LABEL_ALONE, "LPCT", PRUNED[0]),
                 BUDGETS,
                 gamma=(gamma,),
                 n_public=(n_public,),
                 n_private=(10_000,),
             ),
-            series=(*PRIVET, "LPCT", PRUNED[0]),
+            series=(*PRIVET, CHOSEN, LABEL_ALONE, "LPCT", PRUNED[0]),
             panels=(),
         )
         for gamma, n_public in ((0.5, 50), (5.0, 1000))
@@ -492,14 +499,17 @@ OURS = [
     compared(
         "accuracy-classes",
         "Accuracy",
-        jobs(CLASSIFICATION, (*EVERYWHERE, "LPCT CART", "LPCT-prune CART"), THREE),
+        (
+            *jobs(CLASSIFICATION, (*EVERYWHERE, "LPCT CART", "LPCT-prune CART"), THREE),
+            *jobs(FEW_COLUMNS, (CHOSEN,), THREE),
+        ),
         series=(*LISTED, "LPCT CART", "LPCT-prune CART"),
         notes=ranked,
     ),
     compared(
         "accuracy-numbers",
         "Mean squared error",
-        jobs(REGRESSION, (*EVERYWHERE, "LPDT-V"), (2.0, 6.0)),
+        jobs(REGRESSION, (*EVERYWHERE, CHOSEN, "LPDT-V"), (2.0, 6.0)),
         series=(*LISTED, "LPDT-V"),
         best="min",
         notes=ranked,
@@ -509,13 +519,14 @@ OURS = [
         "Public data that mislead",
         on_shifted(
             (
-                *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
+                *("Privet", "public stack", *PUBLIC_ONLY, "public tree", CHOSEN, LABEL_ALONE),
                 *("references", "everybody's forest"),
             ),
             BUDGETS,
         ),
         series=(
-            *("public stack", *PUBLIC_ONLY, "public tree", "base rate reported"),
+            *("public stack", *PUBLIC_ONLY, "public tree", CHOSEN),
+            *(LABEL_ALONE, "base rate reported"),
             *("Privet", "Privet, plain tree"),
             *("trusted curator", "everybody's forest"),
         ),
@@ -525,12 +536,12 @@ OURS = [
     ),
     Experiment(
         "trust",
-        "Local ε of shuffled reports",
+        "ε of shuffled reports, for the central one of the columns",
         on_shifted(("behind a relay",), BUDGETS[:4]),
         x="shift",
-        line=("epsilon",),
+        line=("series", "epsilon"),
         panels=("problem",),
-        series=("local ε",),
+        series=(IN_ONE, AS_SHIPPED, OF_ONE_AS_SHIPPED),
         replications=1,
         notes=equal_epsilon,
     ),
@@ -676,24 +687,6 @@ OURS = [
         panels=("epsilon",),
         series=NAMES,
         replications=40,
-    ),
-    Experiment(
-        "statements-spread",
-        "Part of the intervals of numbers around centres that hold, by their shape, and by how far "
-        "holders' spread, in public spreads",
-        jobs(
-            "moved",
-            ("hold",),
-            (2.0, 8.0),
-            kind=("number",),
-            shape=tuple(SHAPES),
-            spread=(0.5, 1.0, 2.0),
-        ),
-        x="series",
-        line=("shape", "spread"),
-        panels=("epsilon",),
-        series=NAMES,
-        replications=20,
     ),
     Experiment(
         "statements-false",
@@ -888,17 +881,23 @@ OURS = [
     ),
 ]
 PUBLIC_ALONE = ("public stack", *PUBLIC_ONLY)
-BLIND = [
-    compared(
-        f"blind-{name}",
+
+
+def bench(
+    name: str, title: str, sets: tuple[str, ...], measures: tuple[str, ...], *, first: bool
+) -> Experiment:
+    """One table of a blind bench; the first lacks the model that cross-validation chooses."""
+    chosen = () if first else (CHOSEN,)
+    return compared(
+        name,
         title,
         jobs(
             [f"{one}, {public}" for one in sets for public in (FAIR, NATURAL)],
-            ("Privet", *PUBLIC_ALONE, "randomized response", "everybody's boosting"),
+            ("Privet", *PUBLIC_ALONE, *chosen, LABEL_ALONE, "everybody's boosting"),
             BUDGETS[:4],
         ),
         series=(
-            *(*PUBLIC_ALONE, "randomized response"),
+            *(*PUBLIC_ALONE, *chosen, LABEL_ALONE),
             *("Privet", "Privet, plain tree", "everybody's boosting"),
         ),
         best="min",
@@ -906,9 +905,20 @@ BLIND = [
         errors=True,
         notes=blind_summary,
     )
-    for name, title, sets, measures in (
-        ("classes", "Classes: Brier score and accuracy", CLASS_SETS, ("brier", "score")),
-        ("numbers", "Numbers: mean squared error", NUMBER_SETS, ("score",)),
+
+
+OF_EACH = (
+    ("classes", "Classes: Brier score and accuracy", ("brier", "score")),
+    ("numbers", "Numbers: mean squared error", ("score",)),
+)
+BLIND = [
+    bench(f"blind-{name}", title, of, measures, first=True)
+    for (name, title, measures), of in zip(OF_EACH, (CLASS_SETS, NUMBER_SETS), strict=True)
+]
+SECOND = [
+    bench(f"second-bench-{name}", title, of, measures, first=False)
+    for (name, title, measures), of in zip(
+        OF_EACH, (second_bench.NAMES[:OF_CLASSES], second_bench.NAMES[OF_CLASSES:]), strict=True
     )
 ]
-EXPERIMENTS: list[Experiment] = [*LPCT, *RATES, *LPDT, *ABM, *OURS, *BLIND]
+EXPERIMENTS: list[Experiment] = [*LPCT, *RATES, *LPDT, *ABM, *OURS, *BLIND, *SECOND]

@@ -16,24 +16,22 @@ import numpy as np
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.labels import kind_of
 from privet.learning.core.public_data import PublicData
-from privet.learning.figures.clipping import Clipping
-from privet.learning.figures.compare import mean_of_labels
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.misfits import gathered_misfits
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.lpct.weighted import fit_weighted
-from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.simulation import simulate_question
 from privet.protocol.features import Classes, Label, Numeric, Range, columns_of
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
 from privet.protocol.mechanisms.subset import SubsetSelection
 from reproduce.contestants import Scored
-from reproduce.coverage import drawn
+from reproduce.coverage import CLASSES, NUMBER, drawn
 from reproduce.datasets import Floats
-from reproduce.intervals import KINDS, WHOLE_RANGE, within
+from reproduce.intervals import within
 
+KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER}
 RUNS = 20
 """Collections per replication."""
 ROWS, UNFIT, MOVED = 300, 0.05, 0.1
@@ -101,10 +99,7 @@ def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
     )
     strata = tuple(np.repeat(np.arange(of.strata), of.hidden).tolist())
     mechanism = StratifiedMechanism.around(inner, strata)
-    scale = None
-    if isinstance(label, Range):
-        centring = residual_centring(label, public, tree, _means((np.arange(cells) + 0.5) / cells))
-        scale = LabelScale.of(label, cells, None if of.kind == WHOLE_RANGE else centring)
+    scale = LabelScale.of(label, cells) if isinstance(label, Range) else None
     sums = simulate_question(
         tree,
         mechanism,
@@ -118,16 +113,12 @@ def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
     )
     question = QuestionCounts(tree, mechanism, sums, n, scale=scale)
     model = fit_weighted(label, public, [question], weight=0.0, counts="unbiased")
-    if (clip := Clipping.of(public, question)) is not None:
-        model = clip.model(model, question.factor)
     inside = fit & (x < tree.threshold[0])
-    of_node = node_shares(label, public, question, model, int(tree.left[0]))
+    of_node = node_shares(label, public, question, int(tree.left[0]))
     low, high = model.low[:, -1], model.high[:, -1]
     held = {
         "a cell": ((low <= truth) & (truth <= high)).astype(float).tolist(),
-        "all holders": [
-            within(_overall(label, public, question, model.values[:, 0]), float(y[fit].mean()))
-        ],
+        "all holders": [within(_overall(label, public, question), float(y[fit].mean()))],
         "a node's part": [within(of_node.mass.reported, inside.sum() / fit.sum())],
         "did not fit": [within(question.misfits.interval(0.0, n), (~fit).sum())],
         GATHER: [float(gathered_misfits(question, COLUMNS) != "")],
@@ -137,15 +128,10 @@ def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
     return held
 
 
-def _overall(
-    label: Label, public: PublicData, question: QuestionCounts, values: Floats
-) -> Interval:
+def _overall(label: Label, public: PublicData, question: QuestionCounts) -> Interval:
     """The share of the second class, or the mean, of all holders, as ``insight`` states it."""
-    reports = Reports(kind_of(label), question)
-    if isinstance(label, Classes):
-        return reports.overall(0.5)[-1].interval()
-    clip, alike = Clipping.of(public, question), float(public.y.mean())
-    return mean_of_labels(reports, clip, alike, values)
+    about = 0.5 if isinstance(label, Classes) else float(public.y.mean())
+    return Reports(kind_of(label), question).overall(about)[-1].interval()
 
 
 def _means(x: Floats) -> Floats:

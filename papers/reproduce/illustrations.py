@@ -1,10 +1,12 @@
-"""LPCT's figures that are drawn and not measured: 1, 2, 3, 8a and 9a, from its design."""
+"""Figures that are drawn and not measured: LPCT's 1, 2, 3, 8a and 9a, and LPDT's 1."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from baselines import LPDTRegressor
 from baselines.trees import ask
 from privet.learning.core.counts import public_counts
 from privet.learning.core.growth import Growth, GrowthSpec
@@ -13,7 +15,10 @@ from privet.learning.core.trees import ancestors, boxes
 from privet.learning.lpct.pruned import Search
 from privet.learning.methods import GROWERS
 from privet.protocol.partition import Partition
+from reproduce.contestants import fitted
+from reproduce.experiment import EXPECTED
 from reproduce.lpct_design import LABEL, draw, eta
+from reproduce.problems import sine
 
 RIGHT_END = 2.9
 """a, the domain's right end, of Figure 8a."""
@@ -25,14 +30,52 @@ CONTOURS = 30
 """Points per axis of the contours."""
 
 
-def illustrate(file: Path) -> None:
-    """Draw all of them into one SVG file."""
+CURVES = {"a: 8 000 private records": (8000, 0), "b: 7 000, and 500 public ones": (7000, 500)}
+"""LPDT's Figure 1: private and public records, at ε = 8."""
+DRAWN_SAMPLES, CURVE_POINTS = 1000, 1001
+
+
+def plotting() -> Any:
+    """Matplotlib's pyplot, for SVG files of the same bytes each time."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams.update({"svg.hashsalt": "privet", "svg.fonttype": "none", "font.size": 8})
     from matplotlib import pyplot as plt
 
+    return plt
+
+
+def regression_curves(file: Path) -> None:
+    """Draw LPDT's curves over x, without and with public records, as its Figure 1 does.
+
+    At the depth and leaf size that are best over the replications of our ``lpdt-figure-1``.
+    """
+    plt = plotting()
+    best = pd.read_csv(EXPECTED / "lpdt-figure-1.csv").set_index(["n_private", "n_public"])
+    figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.2), sharey=True)
+    x = np.linspace(0.0, 1.0, CURVE_POINTS)
+    for axis, (name, sizes) in zip(axes, CURVES.items(), strict=True):
+        split = sine(Path(), 0, n_private=sizes[0], n_public=sizes[1])
+        row = best.loc[sizes]
+        leaf = 0 if np.isnan(row["min_leaf"]) else int(row["min_leaf"])
+        model = LPDTRegressor(8.0, depth=int(row["depth"]), min_leaf=leaf, random_state=0)
+        some = slice(DRAWN_SAMPLES)
+        axis.plot(split.private.X[some, 0], split.private.y[some], ".", ms=1.5, color="C2")
+        axis.plot(x, np.sin(16.0 * x), color="black", lw=0.8, label="sin(16 x)")
+        curve = fitted(model, split).predict(x[:, None])
+        axis.plot(x, curve, color="C3", label=f"LPDT-M, p = {int(row['depth'])}")
+        axis.set_title(name)
+        axis.set_xlabel("x")
+        axis.legend(loc="upper right")
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def illustrate(file: Path) -> None:
+    """Draw LPCT's into one SVG file."""
+    plt = plotting()
     figure, axes = plt.subplots(2, 4, figsize=(12.5, 6.2))
     rng = np.random.default_rng(1)
     public = draw(PUBLIC_ROWS, GAMMA, rng)

@@ -1,12 +1,11 @@
 """Coverage of every interval that a user sees, by its name on the pages.
 
 Public records lean up with the first column; so do holders, but ``moved`` by a part of the label's
-range or spread otherwise, and some whose record does not fit. Numbers are reported around the
-public means of cells, or on their whole range.
+range, and some whose record does not fit. Numbers are reported on their whole range.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,28 +16,19 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import node_shares
-from privet.learning.figures.results import CellDifference, Comparison
+from privet.learning.figures.results import CellDifference
 from privet.learning.methods import fit
-from privet.learning.public_model.knowledge import residual_centring
 from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
+from privet.protocol.results import Comparison
 from reproduce.contestants import Scored
-from reproduce.coverage import CLASSES, NUMBER, SPREAD, drawn, grid
+from reproduce.coverage import CLASSES, NUMBER, drawn, grid
 from reproduce.datasets import Floats
 
 WHOLE_RANGE = "number, whole range"
-KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER, WHOLE_RANGE: NUMBER}
+KINDS: dict[str, Label] = {"classes": CLASSES, WHOLE_RANGE: NUMBER}
 HOLDERS, MISFITS, ROWS, DEPTH = 20_000, 1_000, 1_000, 3
-SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
-    "normal": lambda rng, n: rng.standard_normal(n),
-    "exponential": lambda rng, n: rng.exponential(size=n) - 1.0,
-    "Pareto": lambda rng, n: 0.5 * (rng.pareto(2.2, n) - 1.0 / 1.2),
-    "seven in ten alike": lambda rng, n: np.where(
-        rng.random(n) < 0.7, -1.0, 1.0 + 3.0 * rng.random(n)
-    ),
-}
-"""Numbers about their means, in the units of ``SPREAD``."""
 RUNS = 5
 """Collections per replication."""
 NAMES = (
@@ -53,15 +43,10 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Moved:
-    """Labels of a ``kind``, and by how much the holders' are higher, and how far they spread.
-
-    Numbers lie about their means by one of ``SHAPES``.
-    """
+    """Labels of a ``kind``, and by how much the holders' are higher."""
 
     kind: str
     moved: float = 0.0
-    shape: str = "normal"
-    spread: float = 1.0
 
 
 def hold(of: Moved, epsilon: float, seed: int) -> Iterator[Scored]:
@@ -77,15 +62,11 @@ def hold(of: Moved, epsilon: float, seed: int) -> Iterator[Scored]:
 def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     """The part that holds in one collection; of those listed all, if none is."""
     rng, label = np.random.default_rng([seed, 26]), KINDS[of.kind]
-    public = rows(replace(of, moved=0.0, spread=1.0), ROWS, rng)
+    public = rows(replace(of, moved=0.0), ROWS, rng)
     holders = rows(of, HOLDERS, rng)
     tree = grid(public, DEPTH)
-    where, cells = locate(tree, public.X), locate(tree, holders.X)
-    scale = None
-    if isinstance(label, Range):
-        means = np.bincount(where, public.y, tree.cells) / np.bincount(where, minlength=tree.cells)
-        centring = residual_centring(label, public, tree, means)
-        scale = LabelScale.of(label, tree.cells, None if of.kind == WHOLE_RANGE else centring)
+    cells = locate(tree, holders.X)
+    scale = LabelScale.of(label, tree.cells) if isinstance(label, Range) else None
     question = ask(
         "subset", epsilon, label, tree, holders.X, holders.y, rng, scale=scale, misfits=MISFITS
     )
@@ -93,7 +74,7 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     said = insight(label, public, [question], model)
     size = np.bincount(cells, minlength=tree.cells)
     inside = holders.X[:, tree.feature[0]] < tree.threshold[0]  # below the root's left child
-    of_node = node_shares(label, public, question, model, int(tree.left[0]))
+    of_node = node_shares(label, public, question, int(tree.left[0]))
     mean = np.bincount(cells, holders.y, tree.cells) / size
     return {
         "all holders": within(said.overall[-1], holders.y.mean()),
@@ -122,9 +103,4 @@ def within(interval: Interval | Comparison | CellDifference, value: float) -> fl
 def rows(of: Moved, number: int, rng: np.random.Generator) -> PublicData:
     """Uniform rows whose label leans up with the first column, as ``of`` says."""
     X = rng.random((number, 2))
-    means = 0.2 + 0.3 * X[:, 0] + of.moved
-    if of.shape == "normal" and of.spread == 1.0:
-        return PublicData(X, drawn(KINDS[of.kind], means, rng))
-    return PublicData(
-        X, np.clip(means + of.spread * SPREAD * SHAPES[of.shape](rng, number), 0.0, 1.0)
-    )
+    return PublicData(X, drawn(KINDS[of.kind], 0.2 + 0.3 * X[:, 0] + of.moved, rng))

@@ -52,11 +52,13 @@ from reproduce.contestants import (
 )
 from reproduce.coverage import CASES
 from reproduce.datasets import Split
+from reproduce.effects import CHOSEN, LABEL_ALONE
 from reproduce.few_disclosed import hold_with_few
 from reproduce.intervals import hold
 from reproduce.label_shifts import contradict, follow
 from reproduce.no_difference import say
 from reproduce.ours import (
+    CrossValidated,
     Privet,
     WithoutPrivacy,
     behind_a_relay,
@@ -193,6 +195,7 @@ METHODS: dict[str, Method] = {
         f"LPCT, Theorem 4, γ = {gamma:g}": partial(by_theorem_4, gamma=gamma)
         for gamma in (0.5, 5.0)
     },
+    "LPCT, Theorem 5": Lpct("LPCT", "max_edge", SHALLOW, (0, 1), beyond="zero"),
     "LPCT, full grid": Lpct("LPCT", "max_edge", SHALLOW, (0,)),
     "LPCT, small λ": Lpct("LPCT", "max_edge", DEPTHS, LEAVES, weights=(1, 2, 5)),
     "LPCT-prune p0": Tuned(
@@ -207,7 +210,7 @@ METHODS: dict[str, Method] = {
     "LPCT, deep": Lpct("LPCT", "max_edge", tuple(range(3, FULL_GRID_DEPTH)), (0,)),
     "LPCT-prune, full grid": prune(PRUNED[1], (0,), constants="paper"),
     "LPDT leaves": Tuned(
-        "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 20))}
+        "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 10))}
     ),
     "PHIST for numbers": Tuned("PHIST", PHISTRegressor, bins_that_fit(windows=False)),
     "costs of LPDT": Costs("LPDT-M", LPDTRegressor, lambda model: model.question_.partition.cells),
@@ -218,14 +221,21 @@ METHODS: dict[str, Method] = {
     "semi-private thresholds": Tuned("semi-private learner", SemiPrivateClassifier),
     "Privet": Privet(),
     "public stack": public_stack,
-    "HistOfTree": disclosure.hist_of_tree,
+    CHOSEN: CrossValidated(
+        CHOSEN,
+        [
+            public_stack,
+            *(m for m in NAMED if isinstance(m, WithoutPrivacy) and m.rows == "public"),
+        ],
+    ),
+    disclosure.TREE_OF_HISTOGRAMS: disclosure.hist_of_tree,
     "against hidden": disclosure.against_hidden,
     "against hidden, register": partial(disclosure.against_hidden, with_register=True),
     "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
     "central, more cells": with_more_cells,
     "behind a relay": behind_a_relay,
-    "randomized response": reported_share,
+    LABEL_ALONE: reported_share,
     "plan": planned,
     "keep promises": keep,
     **CASES,

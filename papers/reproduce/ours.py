@@ -1,12 +1,13 @@
 """Privet's defaults and what they are measured against: as methods, like those of the papers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from baselines.trees import ask
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
@@ -18,19 +19,27 @@ from privet.learning.core.trees import locate
 from privet.learning.methods import GROWERS, fit
 from privet.learning.public_model.distilled import MAX_DEFAULT_DEPTH, distilled_depth
 from privet.learning.public_model.knowledge import public_knowledge
+from privet.learning.task_building.label_part import chosen_part
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 from privet.protocol.shuffling import Randomizer, central_epsilon
-from reproduce.contestants import Scored, Scores, fitted, scores, value_scores, values_of
+from reproduce.contestants import Method, Scored, Scores, fitted, scores, value_scores, values_of
 from reproduce.datasets import Floats, Split, take
 
 MOST_PUBLIC = 1000
 """Maximum number of public records planned with; of more a sample is taken."""
+FOLDS = 5
+"""Folds of the public rows in cross-validation."""
 SURE = 1.96
 DELTA = 1e-6
 """Delta of the central guarantee behind a relay."""
 MORE_CELLS = "trusted curator, more cells"
+LEAST = 1000
+"""Reports that wait for each other at a relay started as docs/relay.md says."""
+IN_ONE, AS_SHIPPED = "all in one batch", f"batches of {LEAST}"
+OF_ONE_AS_SHIPPED = f"the first in batches of {LEAST}, central"
 MOST_LOCAL, FINE = 64.0, 1.01
 """Largest local ε searched, and the precision of the search."""
 
@@ -90,6 +99,41 @@ def public_stack(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  
 public_stack.private = False  # type: ignore[attr-defined]
 
 
+@dataclass(frozen=True)
+class CrossValidated:
+    """The one of ``models`` with the least Brier score, or squared error, in ``FOLDS`` folds of the
+    public rows: what a user would take without reports."""
+
+    name: str
+    models: Sequence[Method]
+    private = False
+
+    def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        folds = [*self.folds(split)]
+
+        def loss(model: Method) -> float:
+            each = (scored for fold in folds for _, _, scored in model(fold, epsilon, seed))
+            return sum(scored.get("brier", scored["score"]) for scored in each)
+
+        ((_, _, scored),) = min(self.models, key=loss)(split, epsilon, seed)
+        yield self.name, {}, scored
+
+    def folds(self, split: Split) -> Iterator[Split]:
+        """Splits of the public rows; of a class with a single row it is never tested."""
+        rows, y = np.arange(len(split.public)), split.public.y
+        tested = rows
+        folds: KFold | StratifiedKFold = KFold(FOLDS, shuffle=True, random_state=0)
+        if isinstance(split.label, Classes):
+            _, of_class, counts = np.unique(y, return_inverse=True, return_counts=True)
+            tested = rows[counts[of_class] > 1]
+            most = int(np.clip(counts[counts > 1].min(), 2, FOLDS))
+            folds = StratifiedKFold(most, shuffle=True, random_state=0)
+        for _, some in folds.split(tested, y[tested]):
+            test = take(split.public, tested[some])
+            train = take(split.public, np.setdiff1d(rows, tested[some]))
+            yield replace(split, public=train, test=test, chance=None)
+
+
 def share_covered(model: Model, cells: NDArray[np.int64], y: Floats) -> float:
     """The part of cells with holders whose share of the second class is in its interval.
 
@@ -146,21 +190,44 @@ def with_more_cells(split: Split, epsilon: float, seed: int) -> Iterator[Scored]
 def behind_a_relay(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG001
     """The largest local ε whose shuffled reports are (epsilon, ``DELTA``)-private, to 1 %.
 
-    Against those who see one batch of all reports (``protocol.shuffling``).
+    Against those who see all reports to a question in one batch, as where ``smallest_batch`` is
+    all; and those who see batches of ``LEAST``, as ``--least`` makes them. Then the central ε of
+    the first in such batches.
     """
-    assert isinstance(split.label, Classes)
+    in_one = largest_local(lambda local: central(split, local) <= epsilon, epsilon)
+    yield IN_ONE, {}, {"score": in_one}
+    shipped = largest_local(lambda local: central(split, local, LEAST) <= epsilon, epsilon)
+    yield AS_SHIPPED, {}, {"score": shipped}
+    yield OF_ONE_AS_SHIPPED, {}, {"score": central(split, in_one, LEAST)}
 
-    def is_private(local: float) -> bool:
-        cells = 2 ** distilled_depth(len(split.private), local)
-        mechanism = create_mechanism("subset", local, cells, split.label.slots)
-        report = Randomizer.of(mechanism.worst_ratio(), mechanism.variation)
-        return central_epsilon(report, len(split.private), DELTA) <= epsilon
 
-    low, high = epsilon, MOST_LOCAL
+def largest_local(keeps: Callable[[float], bool], least: float) -> float:
+    """The largest local ε from ``least`` on that ``keeps`` a guarantee, to 1 %."""
+    low, high = least, MOST_LOCAL
     while high / low > FINE:
         middle = sqrt(low * high)
-        low, high = (middle, high) if is_private(middle) else (low, middle)
-    yield "local ε", {}, {"score": low}
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low
+
+
+def central(split: Split, local: float, least: int = 0) -> float:
+    """The central ε of the default's reports at a ``local`` one: the worse of its questions.
+
+    A report hides among those to the same question: all of them, or ``least`` where there are so
+    many; where there are fewer, nothing is stated beyond the local ε.
+    """
+    assert isinstance(split.label, Classes)
+    cells, slots = 2 ** distilled_depth(len(split.private), local), split.label.slots
+    settings = TaskSettings.model_validate({"name": "relay", "label": "y", "epsilon": local})
+    part = chosen_part(settings, cells, slots)
+    of_each = []
+    for share, size in ((1.0 - part, cells), (part, 1)):
+        reports = round(share * len(split.private))
+        together = (least if reports >= least else 1) if least else reports
+        mechanism = create_mechanism("subset", local, size, slots)
+        report = Randomizer.of(mechanism.worst_ratio(), mechanism.variation)
+        of_each += [central_epsilon(report, together, DELTA)] if share else []
+    return max(of_each)
 
 
 def ask_centrally(
@@ -214,6 +281,8 @@ def planned(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         simulation_seed=seed,
         **label,
     ).expected
+    if expected is None:
+        raise ValueError("there are no public records to expect a score from")
     values = values_of(fitted(Privet().middle(split, epsilon, seed), split), split.test.X)
     lost = losses(values, split, seed)
     happened = lost.mean() if isinstance(split.label, Range) else 1.0 - lost.mean()

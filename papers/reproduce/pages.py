@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reproduce.effects import CHOSEN, LABEL_ALONE
 from reproduce.experiment import Experiment, Setting
 from reproduce.markdown import markdown
 
@@ -22,6 +23,7 @@ PAGES = {
     "regression.md": ("accuracy-numbers",),
     "shifts.md": ("shifts", "trust"),
     "blind.md": ("blind",),
+    "second-bench.md": ("second-bench",),
     "coverage.md": ("coverage",),
     "statements.md": ("statements",),
     "ablations.md": ("ablations",),
@@ -45,6 +47,18 @@ NOTES = {
     "disclosed-columns.md": ("disclosed-holders",),
 }
 """Pages of the documentation with the notes of experiments, at ``NAME-notes``."""
+
+
+BENCHES = {"blind": "blind.md", "second-bench": "second-bench.md"}
+"""Blind benches with their pages, whose gains are those of all their tables together."""
+MEASURED = {
+    "accuracy.md": ("accuracy",),
+    "robustness.md": ("shifts", "label-shift", "statements", "coverage", "ablations"),
+    "is-it-for-me.md": ("shifts", "trust"),
+}
+"""Pages of the documentation that say when and at which release experiments were measured."""
+UNTAGGED = "0.1.0"
+"""The version of rows whose commit is not known."""
 
 
 def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
@@ -96,25 +110,72 @@ def section(
         lines += [f"![{experiment.title}]({relative(figure, page)})", ""]
     if experiment.kind == "table" or experiment.published:
         lines += [grid(experiment, *panel) for panel in panels(experiment, table)]
-    count = sorted({int(n) for n in table["replications"]})
-    many = " to ".join(str(n) for n in dict.fromkeys((count[0], count[-1])))
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
     apart = distances(experiment, table)
     if len(apart):
         near = int((apart.abs() <= FAR).sum())
-        source = f"*(…; z)*: {experiment.reference}; {near} of {len(apart)} within three. "
-    plural = "" if many == "1" else "s"
+        source = f"*(…; z)*: {experiment.reference}; {near} of {len(apart)} within three"
+        source += f"{no_verdict(experiment, table)}. "
     digits = relative(results / f"{experiment.name}.csv", page)
-    codes = table.groupby("measured")["code"].unique()
-    when = " and ".join(f"{date} (code {', '.join(sorted(codes[date]))})" for date in codes.index)
-    lines += [f"{source}{many} replication{plural}; measured {when}; [all digits]({digits}).", ""]
+    lines += [f"{source}{replicated(experiment, table)}; [all digits]({digits}).", ""]
     lines += filter(None, [notes(experiment, table)])
     return "\n".join(lines)
 
 
+def when(tables: Mapping[str, pd.DataFrame], experiments: Iterable[Experiment]) -> str:
+    """The release and the days of measurements, in one sentence, for a whole page."""
+    used = [tables[one.name] for one in experiments if len(tables[one.name])]
+    if not used:
+        return "Not measured yet.\n"
+    rows = pd.concat([table[["version", "measured"]] for table in used])
+    days = sorted(rows["measured"].unique())
+    dates = " to ".join(dict.fromkeys((days[0], days[-1])))
+    on = f"{'on' if len(days) == 1 else 'from'} {dates}"
+    versions = sorted(rows["version"].astype(str).unique())
+    if all("+" not in version and version != UNTAGGED for version in versions):
+        return f"**Measured with release {' and '.join(versions)}**, {on}.\n"
+    return f"**Not measured at a release**: by code of its day, {on}.\n"
+
+
+def replicated(experiment: Experiment, table: pd.DataFrame) -> str:
+    """The number of replications, for each line where lines differ."""
+    counts = table["replications"].astype(int)
+    by_line = counts.groupby([table[experiment.line[0]]], sort=False).agg(["min", "max"])
+    if counts.nunique() == 1 or (by_line["min"] < by_line["max"]).any():
+        many = " to ".join(str(n) for n in dict.fromkeys((counts.min(), counts.max())))
+        return f"{many} replication{'' if many == '1' else 's'}"
+    lines = by_line["min"].groupby(by_line["min"], sort=False)
+    return "; ".join(
+        f"{n} replications of {', '.join(as_text(line) for line in of.index)}" for n, of in lines
+    )
+
+
+def no_verdict(experiment: Experiment, table: pd.DataFrame) -> str:
+    """The number of those points for which to be within says nothing, if there are any."""
+    near = distances(experiment, table).abs() <= FAR
+    flat = int((near & is_flat(experiment, table)).sum())
+    said = "of them on lines that in print rise and fall by no more than that, which is no verdict"
+    return f", {flat} {said}" if flat else ""
+
+
+def is_flat(experiment: Experiment, table: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether all of a point's line in print lies within ``FAR`` of our standard errors there.
+
+    By the experiment's key, as ``distances``; a single point is no line.
+    """
+    apart = distances(experiment, table)
+    printed = pd.Series(experiment.published, dtype=float).reindex(apart.index)
+    errors = table.set_index(experiment.key)["standard_error"].reindex(apart.index)
+    line = apart.index.droplevel(-1) if apart.index.nlevels > 1 else pd.Index([0] * len(apart))
+    of_line = printed.groupby(line)
+    span = of_line.transform("max") - of_line.transform("min")
+    return (span <= FAR * errors) & (of_line.transform("count") > 1)
+
+
 def notes(experiment: Experiment, table: pd.DataFrame) -> str:
     """Text that follows from a table with every series and more than one of its replications."""
-    lacks = "series" in table and not set(experiment.series) <= set(table["series"])
+    needed = {*experiment.series} - {CHOSEN, LABEL_ALONE}
+    lacks = "series" in table and not needed <= set(table["series"])
     single = bool(table["replications"].max() < min(experiment.replications, 2))
     if experiment.notes is None or lacks or single:
         return ""

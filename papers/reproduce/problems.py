@@ -13,7 +13,7 @@ import numpy as np
 
 from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Range
-from reproduce import blind
+from reproduce import blind, second_bench
 from reproduce.ablations import Population
 from reproduce.coverage import Quadrants
 from reproduce.datasets import (
@@ -92,6 +92,7 @@ def design(
 
     ``scaled`` is what is known of the domain [0, a]², a uniform on [1, 5] (section 6.2.4): the
     ``known`` range, the ``public`` records' own, or nothing, and then the assumed [0, ``reach``]².
+    Records beyond it stay beyond [0, 1]².
     """
     grid, _ = fine_grid()
     X = grid[np.random.default_rng(0).permutation(len(grid))[:TEST_POINTS]]
@@ -105,7 +106,7 @@ def design(
         low, high = np.zeros(2), np.full(2, reach / np.random.default_rng([seed, 7]).uniform(1, 5))
 
     def rescaled(data: PublicData) -> PublicData:
-        return PublicData(np.clip((data.X - low) / (high - low), 0.0, 1.0), data.y)
+        return PublicData((data.X - low) / (high - low), data.y)
 
     test = rescaled(PublicData(X, np.zeros(len(X))))
     return Split(rescaled(public), rescaled(private), test, LABEL, eta(X))
@@ -250,6 +251,13 @@ PROBLEMS: dict[str, Problem] = {
             partial(blind.blind, name=name, public=public), lacking=blind.absent
         )
         for name in blind.SETS
+        for public in (blind.FAIR, blind.NATURAL)
+    },
+    **{
+        f"{name}, {public}": Problem(
+            partial(second_bench.second, name=name, public=public), lacking=second_bench.absent
+        )
+        for name in second_bench.NAMES
         for public in (blind.FAIR, blind.NATURAL)
     },
     **{

@@ -36,7 +36,7 @@ LAW, DEPTH = 1_000_000, 3
 """Rows whose figures are taken for the law's, and the depth of the tree whose cells are judged."""
 NARROWER = 0.75
 """The half-width for which a plan says how many holders it takes, in its own."""
-KINDS = ("2 classes", "6 classes", "one of 1.8 %", "a number", "a number around centres")
+KINDS = ("2 classes", "6 classes", "one of 1.8 %", "a number")
 PARTS, EPSILONS = (0.0, 0.2), (0.5, 1.0, 4.0)
 PLANNED, HAPPENED, HELD = "± planned", "± happened, over that", "holds"
 LEAST, FOUND = "least difference", "shown"
@@ -88,7 +88,7 @@ def planner_of(kind: str, seed: int) -> Planner:
     columns = {f"x{place}": public.X[:, place] for place in range(COLUMNS)} | {"y": public.y}
     chosen = {"name": "promises", "label": "y", "epsilon": 1.0, "holders": HOLDERS}
     if of.is_number:
-        chosen |= {"label_range": [0.0, 1.0], "centred": kind == KINDS[4]}
+        chosen |= {"label_range": [0.0, 1.0]}
     return Planner(TaskSettings.parse(json.dumps(chosen)), columns, "drift", seed)
 
 
@@ -207,7 +207,7 @@ def keep(of: Promised, epsilon: float, seed: int) -> Iterator[Scored]:
                 float(any(each.cell == cell and each.name is not None for each in listed))
             )
     wished = NARROWER * detected.half_width
-    needed = detected.reports(wished)
+    needed = collection.reports(wished)
     if needed is not None:
         found[NEEDED].append(needed)
         larger = Collector(planner, of, task)

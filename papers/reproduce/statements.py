@@ -175,7 +175,7 @@ def grown(of: Collection, epsilon: float, seed: int) -> Drawn:
     holders = some_rows(of, of.holders, rng)
     grow = GROWERS["distilled" if of.cells == DEFAULT else of.cells]
     tree = grow(public.X, public.y, GrowthSpec(depth=of.depth), classes=of.classes)
-    scale = scale_of(label, public, tree, centred=True)
+    scale = scale_of(label, tree)
     moved = np.where(locate(tree, holders.X) % EIGHTH == 0, other(of, holders.y), holders.y)
     questions = (
         ask("subset", epsilon, label, tree, holders.X, y, rng, scale=scale)

@@ -133,7 +133,7 @@ def test_the_summary_chooses_the_best_public_model_and_marks_what_differs() -> N
     rows = [("s", series, epsilon, scores) for (series, epsilon), scores in runs.items()]
     table = pd.DataFrame(rows, columns=["problem", "series", "epsilon", "scores"])
     text = derived.blind_summary(Experiment("e", "E", (), (), x="series"), table)
-    marked = "0.205 (linear) | 0.215 − | 0.185 + | 0.255; 0.245 | 0.105"
+    marked = "0.205 (linear) | 0.215 − | 0.185 + | 0.95 | 0.255; 0.245 | 0.105"
     assert f"| s | {marked} |" in text
     assert "| the best public model, chosen afterwards | 1 | 0 | 1 |" in text
     assert "| randomized response | 2 | 0 | 0 |" in text

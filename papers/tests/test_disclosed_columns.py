@@ -1,4 +1,4 @@
-"""HistOfTree: its counts against brute force, its ε by enumeration, and a case it must learn."""
+"""HistOfTree's manner: counts against brute force, ε by enumeration, a case it must learn."""
 
 from typing import Any
 

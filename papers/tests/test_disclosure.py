@@ -15,7 +15,7 @@ from reproduce import ROOT, derived, pages, problems
 from reproduce.contestants import value_scores
 from reproduce.datasets import Split, take
 from reproduce.derived import FOREST
-from reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
+from reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL, TREE_OF_HISTOGRAMS
 from reproduce.experiment import EXPECTED
 from reproduce.experiments import EXPERIMENTS
 from reproduce.methods import METHODS
@@ -219,7 +219,7 @@ def test_the_page_is_right_about_unseen_records() -> None:
         assert brier(problem, ALONE, 0.5) < brier(problem, FOREST, 0.5)
     alone = brier("employ, unseen", "public stack", 0.0)
     assert brier("employ, unseen", "everybody's forest", 0.0) >= alone
-    for series in (HIDDEN, HALF, LABEL, ALONE, FOREST, "HistOfTree"):
+    for series in (HIDDEN, HALF, LABEL, ALONE, FOREST, TREE_OF_HISTOGRAMS):
         assert min(brier("employ, unseen", series, epsilon) for epsilon in (0.5, 2.0)) >= alone
 
 

@@ -12,10 +12,8 @@ from baselines.base import Floats
 from baselines.histogram import (
     Places,
     bins_for,
-    deviation_bound,
     laplace_scale,
     laplace_sums,
-    minimax_exponent,
 )
 
 
@@ -122,32 +120,3 @@ def test_regression_estimates_means_and_aphist_leaves_empty_cubes() -> None:
         assert careful.predict(rows[2:]) == [2.0]
         empty.append(plain.predict(rows[2:])[0])
     assert any(value != 2.0 for value in empty)  # noise above 0 in none of ten: 2^-10
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_t_n_deviates_no_more_than_the_bound(columns: int) -> None:
-    """20 000 draws of T_n = V - U/2 at ε = 1, at the t for which the bound is one half.
-
-    That is 2.1 deviations of the noise: .018 exceed it, and .012 to .024 of the draws with a false
-    alarm below 1e-8.
-    """
-    rng, n = np.random.default_rng(4), 40_000
-    places = Places(1, columns, windows=True)
-    t = float(np.sqrt(np.log(2.0) * 2 ** (2 * columns + 6) / n))
-    assert deviation_bound(t, n, 1.0, columns) == pytest.approx(0.5)
-    scale, shape = laplace_scale(places, 1.0), (20_000,)
-    U, V = (scale * laplace_sums(n, shape, rng) / n for _ in range(2))
-    ones = rng.binomial(n, 0.5, shape) / n
-    deviation = V + ones - U / 2 - 0.5
-    assert 0.012 < (deviation >= t).mean() < 0.024
-    assert 0.012 < (deviation <= -t).mean() < 0.024
-
-
-def test_the_bound_and_the_rate_are_for_what_the_paper_proves() -> None:
-    """Halves of the exponents; beyond their assumptions they say nothing."""
-    assert minimax_exponent(1) == 0.25
-    assert minimax_exponent(2, beta=0.5, gamma=2.0) == pytest.approx(0.3)
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        deviation_bound(0.1, 10, 2.0, 1)
-    with pytest.raises(ValueError, match=r"Theorem 2\.3"):
-        minimax_exponent(1, beta=1.0, gamma=1.5)

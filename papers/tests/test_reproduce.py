@@ -265,12 +265,14 @@ def test_a_point_wins_by_its_mean_over_all_replications() -> None:
     backwards = pd.DataFrame(reversed(rows), columns=columns)
     one = driver.summarized(replace(experiment, best="max"), backwards)
     assert one["scores"].tolist() == ["5 1"], "In order of the seeds."
+    wider = driver.summarized(replace(experiment, measures=("score", "coverage")), backwards)
+    assert wider["coverage"].isna().all(), "A measure that no method here has."
 
 
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("design", {"gamma": 0.5, "n_public": 30, "scaled": "public"}),
+        ("design", {"gamma": 0.5, "n_public": 30}),
         ("sine", {"n_public": 0}),
         ("noisy threshold", {"n_public": 30}),
     ],
@@ -285,17 +287,29 @@ def test_problems_without_files(name: str, settings: dict[str, Any]) -> None:
         assert part.X.max() <= 1
 
 
-def test_lpct_is_scored_by_cell_as_by_row() -> None:
-    """The sums per cell give the accuracy of the model's own predictions."""
-    split: Split = PROBLEMS["design"](Path("none"), 0, gamma=0.5, n_public=50, n_private=2000)
-    lpct = contestants.Lpct("LPCT", "max_edge", (3,), (0,))
+def test_records_beyond_the_public_range_stay_beyond() -> None:
+    """Public records reach from 0 to 1, others further: what becomes of them is the method's."""
+    split = PROBLEMS["design"](Path(), 3, gamma=0.5, n_public=30, n_private=200, scaled="public")
+    assert (split.public.X.min(), split.public.X.max()) == (0.0, 1.0)
+    for part in (split.private, split.test):
+        assert part.X.min() < 0.0
+        assert part.X.max() > 1.0
+
+
+@pytest.mark.parametrize("beyond", ["edge", "zero"])
+def test_lpct_is_scored_by_cell_as_by_row(beyond: str) -> None:
+    """The sums per cell give the accuracy of the model's own predictions, beyond the cube too."""
+    split: Split = PROBLEMS["design"](
+        Path("none"), 0, gamma=0.5, n_public=50, n_private=2000, scaled="public"
+    )
+    lpct = contestants.Lpct("LPCT", "max_edge", (3,), (0,), beyond=beyond)
     by_cell = {
         name: value["score"]
         for name, point, value in lpct(split, 2.0, 1)
         if point["weight"] in (0, 1)
     }
     for name, weight in (("LPCT-P", 0.0), ("LPCT", 1.0)):
-        model = LPCTClassifier(2.0, depth=3, weight=weight, random_state=1)
+        model = LPCTClassifier(2.0, depth=3, weight=weight, beyond=beyond, random_state=1)
         by_row = contestants.scores(contestants.fitted(model, split), split)["score"]
         assert by_cell[name] == pytest.approx(by_row)
 

@@ -35,6 +35,42 @@ def corners(X: Floats, y: Floats) -> Public:
     return np.vstack([X, np.zeros(2), np.ones(2)]), np.concatenate([y, [0.0, 1.0]])
 
 
+def test_beyond_the_cube_theorem_5_predicts_class_0_and_counts_nobody() -> None:
+    """f times the indicator of [0, 1]^d: in the cube as if those beyond had not been asked, but for
+    the noise of their reports; at the edge, as by default, they count.
+
+    Labels are 1 everywhere. At ε = 64 no noise changes a count of hundreds.
+    """
+    rng = np.random.default_rng(0)
+    X = 2.0 * rng.random((4000, 2))
+    inside = (X <= 1.0).all(axis=1)
+    public = (np.array([[0.2, 0.2], [0.8, 0.8]]), np.array([0.0, 1.0]))
+    counts = {}
+    for beyond in ("edge", "zero"):
+        model = LPCTClassifier(AMPLE, depth=1, weight=0.0, beyond=beyond, random_state=0)
+        model.fit(X, np.ones(len(X)), public, feature_range=(0.0, 1.0))
+        counts[beyond] = model.question_.counts.sum()
+        share = model.predict_proba(X)[:, 1]
+        assert share[inside] == pytest.approx(1.0, abs=0.02)
+        assert share[~inside] == pytest.approx(0.0 if beyond == "zero" else 1.0, abs=0.02)
+    assert counts["edge"] == pytest.approx(len(X), rel=0.02)
+    assert counts["zero"] == pytest.approx(inside.sum(), rel=0.02)
+    with pytest.raises(ValueError, match="use edge or zero"):
+        LPCTClassifier(beyond="clip").fit(X, np.ones(len(X)), public)
+
+
+def test_theorem_5_does_without_a_public_record_in_the_cube() -> None:
+    """Then public data say nothing, and splits are those of equal labels."""
+    X, y = quadrants(2000)
+    public = (np.array([[3.0, 3.0], [4.0, 5.0]]), np.array([0.0, 1.0]))
+    model = LPCTClassifier(AMPLE, depth=2, weight=1.0, beyond="zero", random_state=0)
+    model.fit(X, y, public, feature_range=(0.0, 1.0))
+    assert model.question_.partition.cells == 4
+    assert model.predict_proba([[0.9, 0.9], [0.1, 0.1], [2.0, 0.1]])[:, 1] == pytest.approx(
+        [0.9, 0.1, 0.0], abs=0.05
+    )
+
+
 @pytest.mark.parametrize("mechanism", ["laplace", "subset"])
 def test_lpct_is_equation_8_and_another_weight_needs_no_new_reports(mechanism: str) -> None:
     """η is (V_P + λ V_Q) / (U_P + λ U_Q) in each cell, for the limits of λ too.

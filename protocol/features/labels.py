@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from ..errors import InvalidRecord
 from ..limits import MAX_CLASSES
 from ..values import category_text, is_missing, listed_name, some_of
+from ..wire import left_out
 from .fields import Category, Listed, Measured, check_width, finite_number
 
 
@@ -18,10 +19,16 @@ class Classes(Listed):
         tuple[Category, ...],
         Field(strict=False, fail_fast=True, min_length=2, max_length=MAX_CLASSES),
     ]
+    headline: Category | None = left_out(
+        None, "The class of which a headline speaks; the second, if left out, of two."
+    )
 
     @model_validator(mode="after")
     def _check_classes(self) -> Self:
         self.check_distinct(f"label {self.name!r}: classes")
+        if self.headline is not None and self.headline not in self.classes:
+            msg = f"label {self.name!r}: the headline {self.headline!r} is not one of its classes"
+            raise ValueError(msg)
         return self
 
     @property
@@ -32,6 +39,14 @@ class Classes(Listed):
     def slots(self) -> int:
         """Number of label values that a mechanism distinguishes."""
         return len(self.classes)
+
+    @property
+    def headline_level(self) -> int | None:
+        """The index of the class of which a headline speaks; None of three and more, unless one
+        is chosen."""
+        if self.headline is not None:
+            return self.classes.index(self.headline)
+        return 1 if self.slots == 2 else None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -71,7 +86,10 @@ class Range(Measured):
 
     @property
     def slots(self) -> int:
-        """Two: the label is rounded at random to one of the ends of its range."""
+        """Two: the label is rounded at random to one of the ends of its range.
+
+        A question may ask for more levels (``Task.slots_of``).
+        """
         return 2
 
     @property

@@ -4,14 +4,15 @@ A mechanism answers one question at budget ``epsilon``. The holder's private inp
 *category* out of ``cells * levels + 1``: ``cell * levels + level``, and the last one, ``misfit``,
 for a record that does not fit the task. For classification a level is the class label. For
 regression the label is first rounded at random, without bias, onto ``levels`` evenly spaced points
-of its published range (two points, unless the mechanism adds its own noise to the label and asks
-for a finer lattice), so a level is a number on that lattice.
+of its published range (two points, unless the question asks for more levels, or the mechanism adds
+its own noise to the label and asks for a finer lattice), so a level is a number on that lattice.
 
 The curator's estimate is a ``cells x slots`` array of unbiased counts of the holders whose record
-fits; ``misfits`` is that of the others. For classification ``slots == levels``. For regression
-``slots == 2`` whatever ``levels`` is: slot 1 holds the sum of
-``t = (y - low) / (high - low)`` over the cell's holders and slot 0 that of ``1 - t``, so a cell's
-mean label and its mass are computed in the same way for every mechanism.
+fits; ``misfits`` is that of the others. For classification ``slots == levels``. For regression with
+``slots == 2``, whatever ``levels`` is, slot 1 holds the sum of ``t = (y - low) / (high - low)``
+over the cell's holders and slot 0 that of ``1 - t``, so a cell's mean label and its mass are
+computed in the same way for every mechanism. With more slots each is a level: slot j has the
+holders whose label was rounded to ``low + j (high - low) / (slots - 1)``.
 
 The holder's side is exact integer work: randomness comes as bytes from a ``RandomBytes`` callable
 (``os.urandom`` in production), probabilities are integers over ``2**64``. The sums of simulated
@@ -81,7 +82,7 @@ class Mechanism(ABC):
     def create(cls, epsilon: float, cells: int, slots: int, *, regression: bool = False) -> Self:
         """Build the mechanism for ``cells x slots`` categories at ``epsilon``.
 
-        ``regression`` says that the two slots are a numeric label. A mechanism with parameters
+        ``regression`` says that the slots are a numeric label. A mechanism with parameters
         adds them as keywords; the best value is the default. Raises InvalidTask for an epsilon
         outside the limits, for fewer than two categories in all (one slot means that only
         the cell is asked), and for an impossible parameter.
@@ -124,6 +125,10 @@ class Mechanism(ABC):
     def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
         """The exact numbers of the n reports per stratum, ``(stratum_count,)``."""
         return np.array([n], dtype=np.int64)
+
+    def of_all(self, sums: Sums) -> tuple["Mechanism", Sums]:
+        """The mechanism and the sums of the reports of all strata together, as one stratum."""
+        return self, sums
 
     @property
     @abstractmethod
@@ -198,6 +203,18 @@ class Mechanism(ABC):
         """``accumulate`` per row, ``(B, sum_size)``; for small inputs."""
         rows = [self.accumulate(payload[np.newaxis]) for payload in payloads]
         return np.array(rows, dtype=np.int64).reshape(len(payloads), self.sum_size)
+
+    def event_counts(self, payloads: Payloads) -> Sums:  # noqa: ARG002
+        """The number of payloads in each of some events, ``(events,)``; events may overlap."""
+        return np.zeros(0, dtype=np.int64)
+
+    def could_be_events(self, events: Sums, n: int) -> bool:
+        """True if ``n`` payloads can be in these events."""
+        return bool(np.all((events >= 0) & (events <= n)))
+
+    def event_bounds(self) -> NDArray[np.float64]:
+        """The greatest probability of each event, whatever the holder's category, ``(events,)``."""
+        return np.zeros(0)
 
     @abstractmethod
     def estimate(self, sums: Sums, n: int) -> Counts:

@@ -71,7 +71,7 @@ class LabelResponse(Mechanism):
         """
         if not regression:
             raise InvalidTask("classes are sent by RandomizedResponse; use create_mechanism")
-        question = checked_question(epsilon, cells, slots, regression=True)
+        question = checked_question(epsilon, cells, slots, regression=True, most_levels=2)
         if resolution is None:
             resolution = fine_steps(label_share(epsilon, cells))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)

@@ -50,7 +50,7 @@ class Laplace(VectorPair):
         resolution: int | None = None,
     ) -> Self:
         """See ``Mechanism.create``; ``resolution`` is the number of lattice steps in a 1."""
-        question = checked_question(epsilon, cells, slots, regression=regression)
+        question = checked_question(epsilon, cells, slots, regression=regression, most_levels=2)
         if resolution is None:
             resolution = fine_steps(coordinate_share(epsilon, cells, slots))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from ..errors import InvalidTask
-from ..limits import MAX_CATEGORIES, MAX_TABLE_ENTRIES
+from ..limits import MAX_CATEGORIES, MAX_LEVELS, MAX_TABLE_ENTRIES
 
 MIN_EPSILON = 0.001
 """Below this a report carries so little information that no population is large enough."""
@@ -14,9 +14,12 @@ MAX_EPSILON = 64.0
 
 
 def checked_question(
-    epsilon: float, cells: int, slots: int, *, regression: bool
+    epsilon: float, cells: int, slots: int, *, regression: bool, most_levels: int = MAX_LEVELS
 ) -> tuple[float, int, int]:
-    """``epsilon`` as a float, ``cells`` and ``slots``; InvalidTask if that cannot be asked."""
+    """``epsilon`` as a float, ``cells`` and ``slots``; InvalidTask if that cannot be asked.
+
+    ``most_levels`` are those of a numeric label that the mechanism takes.
+    """
     number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
     if not number or not math.isfinite(epsilon) or not MIN_EPSILON <= epsilon <= MAX_EPSILON:
         raise InvalidTask(
@@ -32,8 +35,9 @@ def checked_question(
             f"{cells} cells x {slots} slots + 1 are more than {MAX_CATEGORIES} categories;"
             " grow a shallower partition or merge classes"
         )
-    if regression and slots != 2:
-        raise InvalidTask(f"a numeric label has 2 slots, not {slots}")
+    if regression and not 2 <= slots <= most_levels:
+        allowed = "2" if most_levels == 2 else f"2 to {most_levels}"
+        raise InvalidTask(f"this mechanism takes a numeric label on {allowed} levels, not {slots}")
     return float(epsilon), cells, slots
 
 

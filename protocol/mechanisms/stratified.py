@@ -157,8 +157,20 @@ class StratifiedMechanism(Mechanism):
                 sums[row, 1:] += self.inner.accumulate(rows)
         return sums.ravel()
 
+    def event_counts(self, payloads: Payloads) -> Sums:
+        return self.inner.event_counts(payloads[:, self.width :])
+
+    def could_be_events(self, events: Sums, n: int) -> bool:
+        return self.inner.could_be_events(events, n)
+
+    def event_bounds(self) -> NDArray[np.float64]:
+        return self.inner.event_bounds()
+
     def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
         return self._table(sums)[:, 0]
+
+    def of_all(self, sums: Sums) -> tuple[Mechanism, Sums]:
+        return self.inner, self._table(sums)[:, 1:].sum(axis=0)
 
     def estimate(self, sums: Sums, n: int) -> Counts:  # noqa: ARG002
         table = self._table(sums)

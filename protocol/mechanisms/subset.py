@@ -13,13 +13,22 @@ q = (k - p) / (m - 1).
 1/r up to a factor within 1 ± r / 2^64. At most 2 k - 1 such factors enter a likelihood ratio, so
 they change it by a factor of at most 1 / (1 - 2 k m / 2^64), called ``_bias`` below; p is chosen
 that much smaller.
+
+*Events.* That T or more of a set's k categories are of one slot, or that its payload falls in one
+of ``HASHES`` parts by a fixed hash. Of others drawn without replacement a slot's number is
+hypergeometric. A part's probability is exact where there are at most ``ENUMERATED`` sets; else the
+parts are as those of a random hash, so with s the sum of the sets' squared probabilities none is
+above 1 / HASHES + 7 (s / HASHES)^(1/2), but with a probability below 1e-9 (Bernstein).
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from hashlib import shake_256
+from itertools import combinations
+from math import comb
 from typing import ClassVar, Self
 
 import numpy as np
@@ -32,6 +41,7 @@ from .limits import checked_integer, checked_question
 from .payloads import (
     bit_sums,
     bitmap_bytes,
+    chunks,
     index_counts,
     index_sums,
     integer_width,
@@ -41,6 +51,16 @@ from .payloads import (
     set_bits,
     unpack_bits,
 )
+
+HASHES = 32
+"""Parts into which payloads are sorted by a hash; a power of 2."""
+ENUMERATED = 20_000
+MOST_SLOTS = 8
+MOST_CATEGORIES = 1_024
+"""With more slots or categories their numbers are not counted: it takes long, and of many
+categories the sums show more."""
+MOST_EVENTS = 32
+"""Numbers T per slot."""
 
 
 @dataclass(frozen=True)
@@ -163,9 +183,91 @@ class SubsetSelection(FrequencyOracle):
             return index_counts(payloads, self._width, self.categories)
         return unpack_bits(payloads, self.categories).astype(np.int64)
 
+    @cached_property
+    def _least(self) -> NDArray[np.int64]:
+        """The numbers T."""
+        if not 1 < self.slots <= MOST_SLOTS or self.categories > MOST_CATEGORIES:
+            return np.zeros(0, dtype=np.int64)
+        spaced = np.linspace(1, self.k, min(self.k, MOST_EVENTS))
+        return np.unique(spaced.round().astype(np.int64))
+
+    def event_counts(self, payloads: Payloads) -> Sums:
+        events = np.zeros(self.slots * len(self._least) + HASHES, dtype=np.int64)
+        for part in chunks(payloads, 8 * max(self.k, self.report_bytes)):
+            if len(self._least):
+                at_least = self._of_slots(part)[:, :, np.newaxis] >= self._least
+                events[:-HASHES] += at_least.sum(axis=0).ravel()
+            events[-HASHES:] += np.bincount(self._hashed(part), minlength=HASHES)
+        return events
+
+    def could_be_events(self, events: Sums, n: int) -> bool:
+        sized = len(events) == self.slots * len(self._least) + HASHES
+        return sized and super().could_be_events(events, n) and int(events[-HASHES:].sum()) == n
+
+    def _of_slots(self, payloads: Payloads) -> NDArray[np.int64]:
+        """The number of categories of each slot in each set, ``(B, slots)``."""
+        if self._indexed:
+            indices = read_integers(payloads, self._width)
+            fits = indices < self.misfit
+            slots = indices % self.slots
+            found = [np.sum((slots == slot) & fits, axis=1) for slot in range(self.slots)]
+            return np.stack(found, axis=1)
+        bits = unpack_bits(payloads, self.categories)[:, : self.misfit]
+        by_cell = bits.reshape(len(bits), self.cells, self.slots)
+        return np.asarray(by_cell.sum(axis=1, dtype=np.int64))
+
+    def _hashed(self, payloads: Payloads) -> NDArray[np.int64]:
+        drawn = shake_256(b"privet payload parts").digest(8 * payloads.shape[1])
+        words = payloads.astype(np.uint64) @ (np.frombuffer(drawn, dtype="<u8") | np.uint64(1))
+        words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(words >> np.uint64(64 - HASHES.bit_length() + 1), dtype=np.int64)
+
+    def event_bounds(self) -> NDArray[np.float64]:
+        return self._event_bounds
+
+    @cached_property
+    def _event_bounds(self) -> NDArray[np.float64]:
+        m, k, p, cells = self.categories, self.k, float(self.p), self.cells
+        own = _at_least(m - 1, cells - 1, k - 1)
+        none = _at_least(m - 1, cells - 1, k)
+        inside = [p * own(t - 1) + (1 - p) * none(t) for t in self._least.tolist()]
+        own, none = _at_least(m - 1, cells, k - 1), _at_least(m - 1, cells, k)
+        outside = [p * own(t) + (1 - p) * none(t) for t in self._least.tolist()]
+        return np.concatenate([np.tile(np.maximum(inside, outside), self.slots), self._parts()])
+
+    def _parts(self) -> NDArray[np.float64]:
+        """The greatest probability of each part, by category."""
+        m, k, p = self.categories, self.k, float(self.p)
+        with_own = p * float(Fraction(1, comb(m - 1, k - 1)))
+        without = (1 - p) * float(Fraction(1, comb(m - 1, k)))
+        if comb(m, k) > ENUMERATED:
+            squares = with_own * p + without * (1 - p)
+            return np.full(HASHES, 1.0 / HASHES + 7.0 * (squares / HASHES) ** 0.5)
+        sets = list(combinations(range(m), k))
+        rows = np.frombuffer(b"".join(map(self._encode, sets)), dtype=np.uint8)
+        part = self._hashed(rows.reshape(len(sets), -1))
+        law = np.full((len(sets), m), without)
+        law[np.arange(len(sets))[:, np.newaxis], np.array(sets)] = with_own
+        of_parts = np.zeros((HASHES, m))
+        np.add.at(of_parts, part, law)
+        return np.asarray(of_parts.max(axis=1))
+
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         ordered = np.sort(weights)
         return float(ordered[: self.k].sum()), float(ordered[-self.k :].sum())
+
+
+def _at_least(size: int, special: int, drawn: int) -> Callable[[int], float]:
+    """P(T or more of the ``special`` are among the ``drawn`` of so many), by T."""
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size + 1)))])
+
+    def ways(of: int, taken: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        return np.asarray(factorials[of] - factorials[taken] - factorials[of - taken])
+
+    hits = np.arange(max(0, drawn - (size - special)), min(special, drawn) + 1)
+    law = np.exp(ways(special, hits) + ways(size - special, drawn - hits) - ways(size, drawn))
+    return lambda least: min(float(law[hits >= least].sum()), 1.0)
 
 
 def inclusion(odds: Fraction, k: int, m: int) -> Fraction:

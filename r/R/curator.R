@@ -1,3 +1,5 @@
+ON_THIS_MACHINE <- "^https?://(localhost|127\\.[0-9.]+|\\[::1\\])(:|/|$)"
+
 #' A curator and the token for it
 #'
 #' @param url Address of the curator. By default `PRIVET_URL` of the environment, or
@@ -5,15 +7,19 @@
 #' @param token Token of an admin, a fitter or a reader; by default `PRIVET_TOKEN` of the
 #'   environment. Listing tasks and predicting need none.
 #' @param timeout Seconds to wait for an answer; a fit can take minutes.
+#' @param insecure_http Allow plain http to another machine, where the token could be read on the way.
 #' @return An object of class `privet_curator`, which prints without its token.
 #' @examples
 #' privet_curator("https://curator.example.org", token = "a-token")
 #' @export
 privet_curator <- function(url = Sys.getenv("PRIVET_URL", "http://127.0.0.1:8000"),
                            token = Sys.getenv("PRIVET_TOKEN"),
-                           timeout = 600) {
+                           timeout = 600, insecure_http = FALSE) {
   if (!grepl("^https?://", url)) {
     refuse("invalid_request", sprintf("The address '%s' has no scheme: put http:// or https:// in front of it.", url))
+  }
+  if (grepl("^http://", url) && !grepl(ON_THIS_MACHINE, url) && !insecure_http) {
+    refuse("unsafe_address", sprintf("Plain http to '%s' can be read on the way: use https, or insecure_http = TRUE.", url))
   }
   structure(
     list(url = sub("/+$", "", url), token = trimws(token), timeout = timeout),
@@ -41,7 +47,7 @@ call_curator <- function(curator, path, body = NULL) {
   request <- httr2::req_user_agent(request, "privet-r")
   request <- httr2::req_timeout(request, curator$timeout)
   request <- httr2::req_options(request, followlocation = FALSE) # a token goes to nobody else
-  if (grepl("^https?://(localhost|127\\.|\\[::1\\])", curator$url)) {
+  if (grepl(ON_THIS_MACHINE, curator$url)) {
     request <- httr2::req_options(request, noproxy = "*")
   }
   request <- httr2::req_error(request, is_error = function(response) FALSE)

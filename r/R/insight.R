@@ -5,10 +5,11 @@
 #' @return A data frame of class `privet_insight`, which prints with the curator's sentence above it
 #'   (`attr(x, "sentence")`). The first rows compare overall figures (`path` is `"overall"`), one per
 #'   class or one for the mean label; the others are the cells that differ significantly, most
-#'   significant first. `name` is the class, `NA` where the cell's mass differs; `reported` is the
+#'   significant first. With a register the sentence also has the figures of all its people. `name` is the class, `NA` where the cell's mass differs; `reported` is the
 #'   figure of the holders, `low` to `high` its 95 percent interval (of the intervals of listed cells one
 #'   in twenty misses), `public` the figure of the public records, `p_value` tests that both populations are
 #'   alike, and differences of `seen_from` or more would have shown with a probability of 80 percent.
+#'   A task without features has no model and no public records: the last three are `NA` or 1.
 #' @examples
 #' \dontrun{
 #' privet_insight("survey")
@@ -16,8 +17,8 @@
 #' @export
 privet_insight <- function(task, model = NULL, curator = privet_curator()) {
   task <- task_id(task, curator)
-  number <- model_number(task, model, curator)
-  insight <- call_curator(curator, sprintf("/tasks/%s/models/%d/insight", task, number))
+  path <- if (is.null(model)) "insight" else sprintf("models/%d/insight", as.integer(model))
+  insight <- call_curator(curator, sprintf("/tasks/%s/%s", task, path))
   rows <- c(insight$overall, insight$differences)
   paths <- c(
     rep("overall", length(insight$overall)),
@@ -36,7 +37,7 @@ privet_insight <- function(task, model = NULL, curator = privet_curator()) {
   structure(
     frame,
     class = c("privet_insight", "data.frame"),
-    sentence = insight$sentence, model = insight$model, reports = insight$reports
+    sentence = trimws(paste(insight$sentence, insight$of_register)), model = insight$model, reports = insight$reports
   )
 }
 
@@ -45,4 +46,27 @@ print.privet_insight <- function(x, ...) {
   if (!is.null(attr(x, "sentence"))) cat(strwrap(attr(x, "sentence")), "", sep = "\n")
   print(structure(x, class = "data.frame", sentence = NULL, model = NULL, reports = NULL), ...)
   invisible(x)
+}
+
+#' Distribution of a number that was asked alone
+#'
+#' @param task Task without features, as in [privet_fit()].
+#' @param curator A [privet_curator()] with the token of an admin, a fitter or a reader.
+#' @return A data frame with one row per bin: the share of the holders around its `level`, with its 95
+#'   percent interval `low` to `high`, and the ends `up_to_low` and `up_to_high` for the part of them up
+#'   to that level. `attr(x, "quantiles")` has the quantiles: `part`, `value`, `low` and `high`. Without
+#'   rows for a class, and for a number whose mean alone was asked.
+#' @examples
+#' \dontrun{
+#' privet_distribution("sleep")
+#' }
+#' @export
+privet_distribution <- function(task, curator = privet_curator()) {
+  task <- task_id(task, curator)
+  found <- call_curator(curator, sprintf("/tasks/%s/insight", task))$distribution
+  numbers <- function(rows, names) {
+    as.data.frame(sapply(names, function(name) column(rows, name, as.double), simplify = FALSE))
+  }
+  bins <- numbers(found$bins, c("level", "share", "low", "high", "up_to_low", "up_to_high"))
+  structure(bins, quantiles = numbers(found$quantiles, c("part", "value", "low", "high")))
 }

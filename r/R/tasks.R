@@ -38,8 +38,9 @@ privet_tasks <- function(curator = privet_curator()) {
 #' @param curator A [privet_curator()] with the token of an admin or a fitter.
 #' @return A data frame with one row: `number`, `estimator`, `reports`, `cells`, `serving`,
 #'   `created`, and where the curator can estimate them from reports alone the model's `accuracy`,
-#'   `brier_score` (summed over classes) and `log_loss` for people like the holders, each with the
-#'   ends of its 95 percent interval in `_low` and `_high`.
+#'   `brier_score` (from 0, the best, to 1) and `log_loss` for people like the holders, each with the
+#'   ends of its 95 percent interval in `_low` and `_high`. `same_as` is the number of the first model
+#'   that has the same answers and settings, so that this one predicts the same, or `NA`.
 #' @examples
 #' \dontrun{
 #' privet_fit("survey")
@@ -54,14 +55,16 @@ privet_fit <- function(task, estimator = NULL, ..., promote = FALSE, curator = p
   names(parameters) <- names(parameters) %||% character()
   body <- list(estimator = estimator, parameters = parameters, promote = promote)
   body <- jsonlite::toJSON(body, auto_unbox = TRUE, null = "null", digits = NA)
-  models_frame(list(call_curator(curator, paste0(task_path(task, curator), "/models"), body)))
+  fitted <- list(call_curator(curator, paste0(task_path(task, curator), "/models"), body))
+  cbind(models_frame(fitted), same_as = column(fitted, "same_as", as.integer))
 }
 
 #' Fitted models of a task
 #'
 #' @inheritParams privet_fit
 #' @param curator A [privet_curator()].
-#' @return A data frame with one row per model, oldest first, and the columns of [privet_fit()].
+#' @return A data frame with one row per model, oldest first, and the columns of [privet_fit()] but for
+#'   `same_as`.
 #' @examples
 #' \dontrun{
 #' privet_models("survey")

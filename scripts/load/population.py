@@ -26,6 +26,7 @@ def publish(admin: CuratorClient, cells: int) -> str:
         classes=["0", "1"],
         depth=max(1, round(np.log2(cells))),
         min_leaf=0,
+        label_part=0.0,  # one question, so that all reports are as long
     )
     return admin.task_url(task)
 

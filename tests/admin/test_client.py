@@ -11,9 +11,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.routing import Route
+from typer.testing import CliRunner
 
 from privet import CuratorClient, PrivetError, plan, simulate
-from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
+from privet.curator.cli import app as command_line
+from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse, UnsafeAddress
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -145,10 +149,54 @@ def test_refusals_are_raised_as_their_problem_type(curator: CuratorClient) -> No
         curator.predict("0" * 64, RECORDS)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://curator.example",
+        "HTTP://curator.example:8000/privet",
+        "http://10.0.0.1:8000",
+        "http://localhost.evil.example",
+        "http://127.0.0.1@evil.example",
+    ],
+)
+def test_nothing_goes_over_plain_http_to_another_machine(url: str) -> None:
+    """The token would be read on the way; it can be allowed, as for holders and relays."""
+    with pytest.raises(UnsafeAddress, match="use https, or allow it with --insecure-http"):
+        CuratorClient(url, TOKEN)
+    assert CuratorClient(url, TOKEN, insecure_http=True).url == url
+    refused = CliRunner().invoke(command_line, ["token", "list", "--url", url, "--token", TOKEN])
+    assert isinstance(refused.exception, UnsafeAddress)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://curator.example", "http://localhost:1", "http://127.0.0.2", "http://[::1]:1"]
+)
+def test_https_and_this_machine_are_safe(url: str) -> None:
+    """Nobody on the way can read what goes there."""
+    assert CuratorClient(url, TOKEN).url == url
+
+
 def test_what_is_no_curator_is_told_apart() -> None:
     """Nobody at the address, and somebody who answers otherwise, are errors of their own."""
-    with pytest.raises(CuratorUnreachable, match="privet serve"):
+    with pytest.raises(CuratorUnreachable, match=r"privet serve.*as url="):
         CuratorClient("http://127.0.0.1:1").tasks()
     unexpected = pytest.raises(UnexpectedResponse, match="without saying why")
     with on_a_port(Starlette()) as stranger, unexpected:
         CuratorClient(stranger).tasks()
+    there = Route(
+        "/{path:path}", lambda to: RedirectResponse(f"https://new.example{to.url.path}", 308)
+    )
+    moved = pytest.raises(UnexpectedResponse, match=r"give https://new\.example in place")
+    with on_a_port(Starlette(routes=[there])) as old, moved:
+        CuratorClient(old).tasks()
+
+
+@pytest.mark.parametrize("method", [CuratorClient.tasks, CuratorClient.tokens])
+def test_an_answer_that_no_curator_gives_is_named(
+    method: Callable[[CuratorClient], Any],
+) -> None:
+    """Such as the page of a proxy, with a status of success."""
+    page = Route("/{path:path}", lambda _: HTMLResponse("<p>Welcome</p>"))
+    unknown = pytest.raises(UnexpectedResponse, match="does not know")
+    with on_a_port(Starlette(routes=[page])) as stranger, unknown:
+        method(CuratorClient(stranger))

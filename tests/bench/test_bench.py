@@ -38,11 +38,10 @@ SLOW = {
     "privatizing",
     "relaying",
     "rest_predict",
-    "scaling",
     "waiting",
     "worst_tasks",
 }
-"""Sections that start processes, make much or need OpenDP; a server's counts are checked."""
+"""Sections that start processes or make much; a server's counts are checked."""
 
 
 @pytest.mark.parametrize(

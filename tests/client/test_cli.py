@@ -249,7 +249,7 @@ def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
         assert command("resend").exit_code == 4
         (outcome,) = as_json(command("resend", "--json"))
         assert outcome["state"] == "counted"
-        assert "Every answer has been counted" in command("resend").stderr
+        assert "Every answer that was sent from here has been counted" in command("resend").stderr
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
         assert set(curator.invitations) == {"inv-123"}
 

@@ -65,6 +65,16 @@ def test_what_is_said_openly_in_words() -> None:
     assert openly(TASKS["classes, one question"], {}) == ""
 
 
+def test_who_is_asked_for_the_label_alone_is_told_that_its_group_is_sent() -> None:
+    """Of both questions the group is said openly; only the first asks for a cell in it."""
+    task = TASKS["age and ward disclosed, the label alone of a third"]
+    told = Explanation.of(task)
+    first, second = told.computes
+    assert "which of 4 groups the record lies in, and perturbed which of the at most 3" in first
+    assert "which of 4 groups the record lies in, and perturbed your answer alone" in second
+    assert openly(task, RECORD) == OPENLY
+
+
 def test_a_value_that_does_not_count_is_not_told_as_a_fact() -> None:
     """What stands in for it is said to, of columns that the stratum tells, and of no others."""
     instead = " Another value is used in place of the record's own: "

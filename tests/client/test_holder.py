@@ -33,6 +33,8 @@ from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
     Overloaded,
+    PrivetError,
+    QuotaReached,
     ReportNotFound,
     TaskNotFound,
     TaskNotOpen,
@@ -167,6 +169,68 @@ async def test_many_subjects_are_answered_by_one_call(ledger: SqliteLedger) -> N
     with pytest.raises(InvalidRecord):
         await holder.answer_all(curator.url, named)
     assert ledger.answers("a") == []
+
+
+@keeps(
+    "holder: nothing is drawn for a task that takes no answers",
+    in_="client/holder.py",
+    instead_of="check_phase(await self.http.phase(address))",
+    plant="check_phase(None)",
+)
+@pytest.mark.parametrize(
+    ("phase", "error"),
+    [("full", QuotaReached), ("over", TaskNotOpen), ("closed", TaskNotOpen)],
+)
+async def test_nothing_is_drawn_for_a_task_that_takes_no_answers(
+    phase: str, error: type[PrivetError], ledger: SqliteLedger
+) -> None:
+    """Of one subject or of thirty, in one call for all; an answer that is kept is sent again."""
+    curator = FakeCurator(make_task(name=phase))
+    holder = Holder(Network([curator]).client(), ledger, wait=False)
+    curator.busy = 99
+    with pytest.raises(Overloaded):
+        await holder.answer(curator.url, RECORD)
+    curator.busy, curator.says, curator.posts = 0, {"phase": phase}, []
+    fresh = Holder(Network([curator]).client(), ledger, "you", wait=False)
+    with pytest.raises(error, match="Nothing was drawn"):
+        await fresh.answer(curator.url, RECORD)
+    subjects = [f"patient {number}" for number in range(30)]
+    asked = curator.calls.count("/status")
+    outcomes = await fresh.answer_all(curator.url, dict.fromkeys(subjects, RECORD))
+    assert {type(outcome) for outcome in outcomes.values()} == {error}
+    assert (curator.posts, curator.calls.count("/status")) == ([], asked)
+    assert [who for who in ("me", "you", *subjects) if ledger.spent(who)] == ["me"]
+    assert (await holder.answer(curator.url, RECORD)).counted
+
+
+async def test_only_those_under_way_spend_when_a_task_fills(ledger: SqliteLedger) -> None:
+    """A refusal is heard by all, who then ask."""
+    curator = FakeCurator(make_task(name="fills"))
+
+    def full_at_three(request: httpx.Request) -> httpx.Response:
+        if len(curator.counted) < 3:
+            return curator(request)
+        curator.says = {"phase": "full"}
+        is_report = request.method == "POST"
+        return problem(QuotaReached("All are in.")) if is_report else curator(request)
+
+    holder = Holder(Network([full_at_three]).client(), ledger, wait=False)
+    records = dict.fromkeys([f"patient {number}" for number in range(30)], RECORD)
+    outcomes = await holder.answer_all(curator.url, records, at_a_time=4)
+    assert sum(isinstance(outcome, QuotaReached) for outcome in outcomes.values()) == 27
+    assert len(ledger.answers()) <= 3 + 4
+
+
+async def test_a_task_whose_server_does_not_say_is_answered(ledger: SqliteLedger) -> None:
+    """A status that fails, or is none, keeps nobody from answering."""
+    curator = FakeCurator(make_task(name="silent"))
+
+    def silent(request: httpx.Request) -> httpx.Response:
+        is_status = request.url.path.endswith("/status")
+        return problem(TaskNotFound("Gone.")) if is_status else curator(request)
+
+    holder = Holder(Network([silent]).client(), ledger, wait=False)
+    assert (await holder.answer(curator.url, RECORD)).counted
 
 
 async def test_an_answer_takes_three_transactions(
@@ -533,8 +597,8 @@ async def test_reading_a_record_beforehand_does_not_show_in_the_next_call(
     holder = Holder(Network([reply]).client(), MemoryLedger())
     opened = holder.validate(TASK, RECORD)
     await holder.answer(URL, opened)
-    first, get, second, post = order
-    assert (first, get, post) == (opened.departure, "GET", "POST")
+    first, *gets, second, post = order
+    assert (first, gets, post) == (opened.departure, ["GET", "GET"], "POST")
     assert second != first
 
 

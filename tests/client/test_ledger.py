@@ -385,7 +385,7 @@ TAMPERED = {
 @keeps(
     "threat-model: nothing is read of a ledger that acts by itself",
     in_="client/ledger.py",
-    instead_of="if structure(db) not in structures(version):",
+    instead_of="if not sqlite_files.has_been_made(db, MADE[version]):",
     plant="if False:",
 )
 @pytest.mark.parametrize("name", PLAIN.values())
@@ -447,3 +447,16 @@ def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_DATA_HOME", "/somewhere")
     assert default_path().name == "answers.sqlite3"
     assert SqliteLedger().path == default_path()
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a service has none: one sentence says what to set."""
+
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(LedgerFailed, match="set HOME"):
+        SqliteLedger()

@@ -114,8 +114,8 @@ async def test_a_repeating_holder_answers_each_wave_once() -> None:
 @keeps(
     "threat-model: a wave's own address leads to its panel",
     in_="client/holder.py",
-    instead_of="panel is None:",
-    plant="panel is None or task.wave is not None:",
+    instead_of="if task.panel is None:\n            return offer",
+    plant="if task.panel is None or task.wave is not None:\n            return offer",
 )
 async def test_a_wave_by_its_own_address_is_the_panels() -> None:
     """Nobody answers out of turn, or more often, by the address of a wave."""

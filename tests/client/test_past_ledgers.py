@@ -17,7 +17,8 @@ from typer.testing import CliRunner, Result
 
 from privet.client import Caps, Holder, LedgerFailed, SqliteLedger
 from privet.client.cli import app
-from privet.client.ledger_forms import SCHEMA_VERSION, structure
+from privet.client.ledger_forms import SCHEMA_VERSION
+from privet.sqlite_files import structure
 from tests.client.fakes import Network
 from tests.client.past import PLAIN, READ, UNREAD, copied, printed, rows
 from tests.keeping import keeps

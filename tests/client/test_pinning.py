@@ -90,7 +90,7 @@ async def test_a_task_of_the_pinned_key_is_answered() -> None:
     network = publishing(signed(OURS))
     holder = Holder(network.client(), MemoryLedger(), curator_key=KEY.upper())
     assert (await holder.answer(URL, RECORD)).counted
-    assert [request.method for request in network.requests] == ["GET", "POST"]
+    assert [request.method for request in network.requests] == ["GET", "GET", "POST"]
 
 
 @keeps(

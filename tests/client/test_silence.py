@@ -129,6 +129,7 @@ def test_a_name_that_the_task_does_not_ask_for_is_refused(
             refused = command.answer_lines(curator.url, rows, "--yes")
             assert (refused.exit_code, curator.posts, command.ledger.answers()) == (1, [], [])
             assert ("has no name" if names == ("",) else "Unknown fields") in refused.stderr
+            assert "canary" not in refused.output
 
 
 def test_a_file_without_a_column_of_the_task_is_refused(tmp_path: Path) -> None:

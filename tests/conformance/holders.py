@@ -128,11 +128,11 @@ def draw(task: Task, given: Given, faults: tuple[str, ...]) -> bytes | None:
         return None
     if fits and "sends another category" in faults:
         record = {**record, "x": 0}
-    if "refuses what it cannot read" in faults and not isinstance(record.get("x"), str | int):
+    if "refuses what it cannot read" in faults and not isinstance(record.get("x", ""), str | int):
         raise PrivetError("unreadable")
     report = make_report(task, record, os.urandom)
     if "answers truthfully" in faults and task.questions[0].mechanism == "grr":
-        truth = bytes([3 if fits else 4])
+        truth = make_report(task, record, bytes).answers[0][1]  # zeros keep the own category
         report = report.model_copy(update={"answers": tuple((q, truth) for q, _ in report.answers)})
     padded = "pads what subset draws" in faults and task.questions[0].mechanism == "subset"
     return report.pack() + bytes(padded)

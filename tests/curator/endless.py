@@ -3,6 +3,7 @@
 Their functions stand at the top of a module that can be imported, so worker processes find them.
 """
 
+import errno
 import os
 import signal
 import subprocess
@@ -60,6 +61,16 @@ def fails_after_want_of_memory() -> None:
         bytes(2**40)
     finally:
         raise ValueError("an open file")
+
+
+def cannot_map_a_library() -> None:
+    """Fail as an import does where the linker lacks memory."""
+    raise ImportError("_bounded_integers.so: failed to map segment from shared object")
+
+
+def lacks_memory_for_a_process() -> None:
+    """Fail as ``fork`` does."""
+    raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
 
 def mine(growth: Growth) -> Partition:

@@ -1,7 +1,8 @@
 """Smaller public models than in production: most claims do not depend on their size."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 
@@ -9,21 +10,36 @@ from privet.learning.public_model import candidates, knowledge, stacking
 
 TREES = 10
 SHARED_TREES = 40
+OF_PRODUCTION = {
+    (module, name): getattr(module, name)
+    for module, name in (
+        (stacking, "FOREST_TREES"),
+        (stacking, "SHARED_TREES"),
+        (stacking, "FEWEST_SHARED_TREES"),
+        (stacking, "VALIDATION_TREES"),
+        (candidates, "VALIDATION_TREES"),
+        (candidates, "ROUNDS"),
+    )
+}
+SMALL = dict(zip(OF_PRODUCTION, (TREES, SHARED_TREES, SHARED_TREES, 3, 3, 10), strict=True))
+
+
+@contextmanager
+def sized(sizes: Mapping[tuple[ModuleType, str], int]) -> Iterator[None]:
+    """Public models of other sizes; what was cached before is forgotten, and so is what is now."""
+    knowledge.stacked_knowledge.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for (module, name), size in sizes.items():
+            patch.setattr(module, name, size)
+        yield
+    knowledge.stacked_knowledge.cache_clear()
 
 
 @contextmanager
 def smaller() -> Iterator[None]:
-    """Few trees and boosting rounds; what was cached before is forgotten, and so is what is now."""
-    knowledge.stacked_knowledge.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stacking, "FOREST_TREES", TREES)
-        patch.setattr(stacking, "SHARED_TREES", SHARED_TREES)
-        patch.setattr(stacking, "FEWEST_SHARED_TREES", SHARED_TREES)
-        patch.setattr(stacking, "VALIDATION_TREES", 3)
-        patch.setattr(candidates, "VALIDATION_TREES", 3)
-        patch.setattr(candidates, "ROUNDS", 10)
+    """Few trees and boosting rounds."""
+    with sized(SMALL):
         yield
-    knowledge.stacked_knowledge.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="module")

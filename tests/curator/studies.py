@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from privet.curator.dashboard.study import Column, Study
+from privet.curator.dashboard.study import ALONE, Column, Study
 from privet.learning.task_building.review import propose
 from privet.learning.task_building.table import read_table
 
@@ -25,8 +25,15 @@ def study_of(public: bytes, fields: Mapping[str, Any] = FIELDS) -> dict[str, Any
     return changed(proposed.model_dump(mode="json"), fields)
 
 
+def question_alone(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The document of a question without a file."""
+    given: dict[str, Any] = {"label": ALONE, "epsilon": "1", "holders": "10000"}
+    made = Study(columns=[Column.of_question()], waves=[{}] * 12, **given)
+    return changed(made.model_dump(mode="json"), {"asker": ASKER, **fields})
+
+
 def changed(study: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with other values in some fields."""
+    """The document with other values in some fields; 0 and 1 stay as they are without words."""
     study = json.loads(json.dumps(study))
     for name, value in fields.items():
         *path, last = (int(part) if part.isdecimal() else part for part in name.split("."))
@@ -34,6 +41,9 @@ def changed(study: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
         for key in path:
             part = part[key]
         part[last] = value
+    for place, column in enumerate(study["columns"]):
+        if f"columns.{place}.as_is" not in fields and column["found"]["words"]:
+            column["as_is"] = not any(column["means"])
     return study
 
 

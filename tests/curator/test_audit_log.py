@@ -64,6 +64,7 @@ CALLS: dict[str, str] = {
     "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
     "POST /new/columns": "",
     "POST /new/check": "",
+    "POST /new/question": "",
     "POST /new/plan": "",
     "POST /new/preview": "",
     "POST /tasks/{task_id}/delete": "task deleted",
@@ -91,6 +92,7 @@ COMMANDS = {
     "backup": {"backup made"},
     "restore": {"backup restored"},
     "recover": {"backup restored"},
+    "ask-again": {"reports asked again"},
     "migrate": {"schema migrated"},
     "collect": {"reports collected"},
     "verify": set[str](),
@@ -115,9 +117,16 @@ VERBS = {
     "facts.set_once": set[str](),  # keys that the curator draws for itself, once
     "tokens.mark_used": set[str](),  # listed with the tokens
     "audit.add": {"sign-in failed", "signed in"},
+    "audit.ask_again": {"database put back", "reports asked again"},
     **{
         verb: {"reports collected"}
-        for verb in ("reports.take", "standing.count_rejects", "standing.tell", "invitations.admit")
+        for verb in (
+            "reports.take",
+            "standing.count_rejects",
+            "standing.tell",
+            "standing.replace_spool",
+            "invitations.admit",
+        )
     },
     "check": set[str](),  # changes nothing
     "close": set[str](),
@@ -206,9 +215,12 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
             "files": {"file": ("a.csv", b"age,hours,job,member\n50,40,smith,True\n")},
             "data": {},
         },
-        "POST /tasks/{task_id}/fit": {"data": {"estimator": "weighted", "weight": "inf"}},
+        "POST /tasks/{task_id}/fit": {
+            "data": {"estimator": "weighted", "weight": "inf", "counts": "clipped"}
+        },
         "POST /tasks/{task_id}/models/{number}/promote": {"data": {}},
         "POST /new/columns": {**upload, "data": {}},
+        "POST /new/question": form,
         "POST /new/check": form,
         "POST /new/plan": form,
         "POST /new/preview": form,
@@ -290,6 +302,7 @@ def test_every_command_that_changes_a_database_is_logged(
     done["recover"] = run(f"recover {made}", lost) - {*actions(address)}
     done["collect"] = run(f"collect {folder} --jobs 1")
     done["verify"] = run("verify")
+    done["ask-again"] = run("ask-again")
     become_next()
     done["migrate"] = run("migrate", old)
     assert done == {name: acts for name, acts in COMMANDS.items() if name in done}

@@ -24,6 +24,7 @@ from privet.curator import server
 from privet.curator.access.signing import read_key
 from privet.curator.access.tokens import Tokens
 from privet.curator.app import create_app
+from privet.curator.cli.serve import read_settings
 from privet.curator.datastore import open_store
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.datastore.store import Store
@@ -32,7 +33,7 @@ from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.http_server.connections import listen
 from privet.protocol.calls import REPORT_MEDIA_TYPE
-from privet.protocol.errors import PrivetError, StorageFailed
+from privet.protocol.errors import InvalidRequest, PrivetError, StorageFailed
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts.crash_test import Count, Curators, run_trial
@@ -387,3 +388,21 @@ async def test_a_forwarded_address_is_believed_of_trusted_proxies_only(
     scope = {"type": "http", "client": (PEER, 40_000), "scheme": "http", "headers": [header]}
     await config.loaded_app(scope, None, None)  # nothing is read or sent
     assert clients == [seen]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("trusted_proxies", "nginx", "is no address and no network"),
+        ("certificate_of", "curator.example", "neither host:port"),
+        ("certificate_of", "tls/tls.crt", "nor a file's absolute path"),
+        ("certificate_of", "https://curator.example:443", "neither host:port"),
+        ("root_path", "privet/", "begin it with /, as in /privet"),
+    ],
+)
+def test_a_wrong_setting_is_said_with_what_to_write(setting: str, value: str, said: str) -> None:
+    """By its name, before anything is opened."""
+    with pytest.raises(InvalidRequest, match=f"Invalid settings: {setting}: .*{said}"):
+        read_settings({setting: value})
+    for good in ("proxy:443", "[::1]:8443", "/run/privet/tls/tls.crt"):
+        assert read_settings({"certificate_of": good}).certificate_of == good

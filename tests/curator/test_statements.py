@@ -1,6 +1,7 @@
 """The SQL statements of each page and call: one that reads the same thing twice shows here."""
 
 import json
+import math
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -74,6 +75,10 @@ CALLS = {
     "GET /tasks/{task}/collection": Call(11),
     "GET /tasks/{panel}/collection": Call(12),
     "GET /tasks/{task}/poster": Call(6),
+    "GET /tasks/{task}/results": Call(7),
+    "GET /tasks/{closed}/results": Call(7),
+    "GET /tasks/{closed}/results.svg": Call(7, other=(404,)),
+    "GET /tasks/{closed}/results.csv": Call(7, other=(404,)),
     "GET /tasks/{task}/models/2/nodes/0": Call(9),
     "GET /tasks/{task}/trial?estimator=weighted": Call(23),
     "GET /tasks/{task}/compare?one=1&other=2": Call(21),
@@ -86,7 +91,9 @@ CALLS = {
     "GET /v1/tasks/{task}": Call(4),
     "GET /v1/tasks/{panel}": Call(10),
     "GET /v1/tasks/{task}/status": Call(6),
-    "GET /v1/tasks/{closed}/status": Call(11),
+    "GET /v1/tasks/{closed}/status": Call(9),
+    "GET /v1/tasks/{alone}/status": Call(8),
+    "GET /v1/tasks/{ended}/status": Call(8),
     "GET /v1/tasks/{panel}/status": Call(7),
     "GET /v1/tasks/{invited}/invitations": Call(8),
     "GET /v1/tasks/{task}/models": Call(9),
@@ -94,6 +101,7 @@ CALLS = {
     "GET /v1/tasks/{task}/models/2/card": Call(9),
     "GET /v1/tasks/{task}/models/1/compare/2": Call(12),
     "GET /v1/tasks/{task}/models/2/insight": Call(9),
+    "GET /v1/tasks/{task}/insight": Call(9),
     "GET /v1/tasks/{task}/models/2/export": Call(11),
     "GET /v1/tasks/{panel}/waves": Call(10),
     "GET /v1/tasks/{panel}/waves/export": Call(10),
@@ -116,6 +124,7 @@ CALLS = {
         9, {"files": {"file": ("a.csv", PUBLIC)}, "data": {}}
     ),
     "POST /new/columns": Call(4, form_of(PUBLIC)),
+    "POST /new/question": Call(4, form_of(PUBLIC)),
     "POST /new/check": Call(2, form_of(PUBLIC)),
     "POST /new/plan": Call(2, form_of(PUBLIC)),
     "POST /new/preview": Call(4, form_of(PUBLIC)),
@@ -123,12 +132,12 @@ CALLS = {
     "POST /new": Call(14, form_of(PUBLIC)),
     "POST /tasks/{task}/link": form(13, relay="https://relay.example"),
     "POST /tasks/{task}/start": form(15),
-    "POST /tasks/{task}/fit": form(19, estimator="weighted"),
+    "POST /tasks/{task}/fit": form(24, estimator="weighted", weight="3"),
     "POST /tasks/{panel}/fit-waves": form(29),
     "POST /tasks/{task}/models/2/promote": form(15, alias="best"),
     "POST /tasks/{invited}/invitations": form(12, count="2"),
     "POST /tasks/{task}/move": form(14, move="close"),
-    "POST /tasks/{closed}/delete": form(41, name="closed"),
+    "POST /tasks/{closed}/delete": form(42, name="closed"),
     "POST /access/tokens": form(15, name="desk", scope="reader"),
     "POST /access/tokens/revoke": form(10, name="desk"),
     "PUT /v1/relay": Call(13, {"json": {"address": "https://relay.example"}}),
@@ -140,7 +149,7 @@ CALLS = {
     "POST /v1/tasks/{task}/close": Call(14),
     "POST /v1/tasks/{invited}/invitations": Call(10, {"json": {"count": 2}}),
     "POST /v1/tasks/{invited}/invitations/revoke": Call(10, {"json": {}}),
-    "DELETE /v1/tasks/{panel}": Call(111),
+    "DELETE /v1/tasks/{panel}": Call(115),
     "POST /v1/tasks": Call(14, upload()),
     "POST /sign-out": form(2),
     "POST /sign-in": form(2, token=TOKEN),
@@ -176,6 +185,7 @@ async def app(
         curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
     )
     monkeypatch.setattr(relays, "described_at", lambda _: described)
+    monkeypatch.setattr(relays, "KEPT_SECONDS", math.inf)  # however long all calls take
     settings = Settings.model_validate({"admin_token": TOKEN})
     made = create_app(settings, store=open_store(url), clock=clock, workers=workers)
     made.state.curator.predictors = made.state.curator.exporters = workers
@@ -186,15 +196,23 @@ async def app(
 
 
 async def filled(app: CuratorApp, http: Http, clock: ManualClock) -> dict[str, str]:
-    """A task with two models, one that is closed, and a panel of three waves; all have reports."""
-    dates = waves(clock, -1, 1, 2, 4, 5, 7)
+    """A task with two models, one that is closed, a panel of three waves, and one question alone,
+    which is open or ended; all have reports."""
+    dates, person = waves(clock, -1, 1, 2, 4, 5, 7), {**RECORD, "label": 1}
     made = {
         "task": await http.task(PUBLIC, **settings_of("task")),
         "closed": await http.task(PUBLIC, **settings_of("closed")),
         "invited": await http.task(PUBLIC, **settings_of("invited", invited=True)),
         "panel": await http.task(PUBLIC, **settings_of("panel", waves=dates)),
     }
-    panel, person = await http.published(made["panel"]), {**RECORD, "label": 1}
+    for name in ("alone", "ended"):
+        asked_alone = {"name": name, "label": "label", "epsilon": 1.0, "classes": ["0", "1"]}
+        parts = {"settings": (None, json.dumps(asked_alone))}
+        reply = await http.post("/v1/tasks", headers=http.admin, files=parts)
+        made[name] = reply.json()["id"]
+        answer(app.state.curator, await http.published(made[name]), [person] * HOLDERS)
+    await http.post(f"/v1/tasks/{made['ended']}/close", headers=http.admin)
+    panel = await http.published(made["panel"])
     asked = made["task"], made["closed"], *(wave.id for wave in panel.waves)
     for place, task_id in enumerate(asked):
         if place > 2:

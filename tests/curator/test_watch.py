@@ -1,9 +1,11 @@
 """What is told of the newest backup and of the proxy's certificate."""
 
 import asyncio
+import os
 import ssl
 import threading
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,8 +18,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from privet.admin.results import Scope
 from privet.curator import watch as watching
 from privet.curator.access.tokens import Tokens
+from privet.curator.app import create_app
+from privet.curator.datastore import Store
 from privet.curator.datastore.audit import BACKED_UP
+from privet.curator.datastore.tasks import ListedTask
 from privet.curator.metrics import HELD, Metrics
+from privet.curator.settings import Settings
 from privet.curator.watch import certificate_end, watch, watch_database
 from privet.http_server import readiness as readiness_module
 from privet.http_server.background import Background
@@ -33,6 +39,11 @@ from tests.manual_clock import ManualClock
 
 END = datetime(2031, 2, 3, 4, 5, 6, tzinfo=UTC)
 BACKUP, CERTIFICATE = (f"privet_{name}_timestamp_seconds" for name in ("backup", "certificate_end"))
+
+
+def look_at(store: Store) -> Callable[[], tuple[Sequence[ListedTask], Mapping[str, int], None]]:
+    """The tasks and their reports, as whoever compares them with a mark has read them."""
+    return lambda: (store.tasks.listed(), store.standing.counted(), None)
 
 
 @pytest.fixture
@@ -86,7 +97,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
             while values(metrics.text().decode(), BACKUP) != {(): backup}:
                 await asyncio.sleep(0.01)
 
-    running = Background(watch(metrics, store, address, ManualClock()))
+    running = Background(watch(metrics, store, look_at(store), address, ManualClock()))
     await told(0.0)
     store.facts.set(BACKED_UP, "1700000000.5")
     await told(1_700_000_000.5)
@@ -105,6 +116,26 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
     await running.stop()
 
 
+async def test_the_newest_backup_is_that_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is one: backups that were deleted are none, whatever the database knows."""
+    monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
+    metrics, store = Metrics(), new_store()
+    store.facts.set(BACKED_UP, "1700000000.5")
+    file = tmp_path / "2026-11-23T0317.db"
+    file.touch()
+    os.utime(file, (1_600_000_000, 1_600_000_000))
+    (tmp_path / "2026-11-24T0317.db.privet-partial").touch()
+    running = Background(watch(metrics, store, look_at(store), "", ManualClock(), str(tmp_path)))
+    for expected in (1_600_000_000.0, 0.0):
+        async with asyncio.timeout(20):
+            while values(metrics.text().decode(), BACKUP) != {(): expected}:
+                await asyncio.sleep(0.01)
+        file.unlink(missing_ok=True)
+    await running.stop()
+
+
 async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the database has it, after a restart too; of tasks that take no reports nothing."""
     monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
@@ -114,7 +145,7 @@ async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.Mon
         cached = open_task(store, each)
         if each is not made[1]:
             take(store, cached, [report(each) for _ in range(3)])
-    running = Background(watch(metrics, store, "", lambda: now[0]))
+    running = Background(watch(metrics, store, look_at(store), "", lambda: now[0]))
     of = {each.name: (each.id[:ID_DIGITS],) for each in made}
 
     async def told(reports: dict[tuple[str, ...], float]) -> None:
@@ -139,7 +170,7 @@ async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPat
     store.standing.tell(
         made.id, "post", Holdings(reports=7, least=9, lost={"task-not-open": 2}), NOW
     )
-    running = Background(watch(metrics, store, "", lambda: NOW))
+    running = Background(watch(metrics, store, look_at(store), "", lambda: NOW))
 
     async def told(reports: float, since: float, lost: float, counted: float) -> None:
         expected = dict(zip(HELD, (reports, since, lost, counted), strict=True))
@@ -154,6 +185,33 @@ async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPat
     store.tasks.move(made.id, Move.DELETE, NOW)
     await told(0, 0, 0, 0)
     await running.stop()
+
+
+async def test_each_minute_reads_tasks_and_reports_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For alerts, and for the comparison with the mark of a database that was put back."""
+    store, reads, looked = new_store(), Counter[str](), asyncio.Event()
+    counted, listed, collecting = store.standing.counted, store.tasks.listed, Metrics.collecting
+
+    def counted_once() -> dict[str, int]:
+        reads["counted"] += 1
+        return counted()
+
+    def listed_once() -> list[ListedTask]:
+        reads["listed"] += 1
+        return listed()
+
+    def told(metrics: Metrics, reports: Mapping[str, int]) -> None:
+        collecting(metrics, reports)
+        looked.set()
+
+    monkeypatch.setattr(store.standing, "counted", counted_once)
+    monkeypatch.setattr(store.tasks, "listed", listed_once)
+    monkeypatch.setattr(Metrics, "collecting", told)
+    app = create_app(Settings(), store=store)
+    async with app.api.router.lifespan_context(app.api):
+        await asyncio.wait_for(looked.wait(), 20)
+        await asyncio.sleep(0.1)
+        assert reads == {"counted": 1, "listed": 1}
 
 
 async def test_metrics_tell_whether_the_database_takes_writes(

@@ -412,3 +412,32 @@ async def test_a_process_has_no_more_than_its_memory() -> None:
         await workers.call(lambda run: run(endless.fails_after_want_of_memory))
     assert await workers.call(lambda run: run(len, bytes(2**20))) == 2**20
     workers.close()
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        endless.fails_after_want_of_memory,
+        endless.cannot_map_a_library,
+        endless.lacks_memory_for_a_process,
+    ],
+)
+async def test_whoever_refuses_the_memory_the_call_was_too_large(
+    fails: Callable[[], None],
+) -> None:
+    """The interpreter, the linker or the system."""
+    workers = Workers(1, 0)
+    with pytest.raises(TooLarge, match="PRIVET_WORKER_MEMORY"):
+        await workers.call(lambda run: run(fails))
+    workers.close()
+
+
+async def test_a_process_that_lacks_memory_from_the_start_ends_its_call() -> None:
+    """Its caller does not wait for ever, and neither does whoever comes next."""
+    workers = Workers(1, 0, memory=2**20)
+    try:
+        async with asyncio.timeout(60):
+            with pytest.raises(TooLarge):
+                await workers.call(lambda run: run(endless.fails_after_want_of_memory))
+    finally:
+        workers.close()

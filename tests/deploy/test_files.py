@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import tomllib
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ MANIFESTS = sorted(
 )
 
 
+MONITORING = list(
+    yaml.safe_load_all((DEPLOY / "kubernetes-monitoring/monitoring.yaml").read_text("utf-8"))
+)
+
+
 def services(file: Path) -> dict[str, dict[str, Any]]:
     """The services of a compose file."""
     return dict(yaml.safe_load(file.read_text(encoding="utf-8"))["services"])
@@ -40,7 +46,7 @@ def pods() -> dict[str, dict[str, Any]]:
     """The pods' specifications by name."""
     return {
         each["metadata"]["name"]: each["spec"].get("jobTemplate", each)["spec"]["template"]["spec"]
-        for each in resources()
+        for each in [*resources(), *MONITORING]
         if "template" in (each["spec"].get("jobTemplate", each)["spec"])
     }
 
@@ -163,7 +169,7 @@ def test_health_checks_are_cheap_and_give_a_start_its_time() -> None:
         container["startupProbe"]
         for pod in pods().values()
         for container in pod["containers"]
-        if "livenessProbe" in container
+        if "livenessProbe" in container and container["image"].startswith("privet-")
     ]
     assert probes
     for probe in probes:
@@ -270,7 +276,9 @@ def test_nobody_to_call_is_no_start(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "resource", resources(), ids=lambda each: f"{each['kind']}-{each['metadata']['name']}"
+    "resource",
+    [*resources(), *MONITORING],
+    ids=lambda each: f"{each['kind']}-{each['metadata']['name']}",
 )
 def test_kubernetes_accepts_its_resources(resource: dict[str, Any]) -> None:
     """By Kubernetes's own schemas, and with no field that they do not know."""
@@ -331,14 +339,90 @@ def test_a_cluster_is_watched_and_saved_as_the_stack_is() -> None:
     assert "privet backup /data --keep-days 30" in services(STACK)["backup"]["entrypoint"][-1]
     unit = (DEPLOY / "systemd/privet-backup.service").read_text()
     assert "privet backup /var/backups/privet --keep-days 30\n" in unit
+    serving = (DEPLOY / "systemd/privet-curator.service").read_text()
+    assert "\nEnvironment=PRIVET_BACKUPS=/var/backups/privet\n" in serving
+    assert services(STACK)["curator"]["environment"]["PRIVET_BACKUPS"] == "/backups"
+
+
+def test_curators_of_a_cluster_see_its_ingress_and_backups() -> None:
+    """At the name that holders use, so that ProxyDown sounds; and the folder of the nightly job."""
     (curator,) = pods()["curator"]["containers"]
-    place = next(v["value"] for v in curator["env"] if v["name"] == "PRIVET_CERTIFICATE_OF")
-    mounted = {each["name"]: each["mountPath"] for each in curator["volumeMounts"]}
-    (certificate,) = (v for v in pods()["curator"]["volumes"] if v["name"] == "certificate")
-    items = certificate["secret"]["items"]
-    assert [f"{mounted['certificate']}/{item['path']}" for item in items] == [place]
+    said = {each["name"]: each.get("value") for each in curator["env"]}
     (ingress,) = (each for each in resources() if each["kind"] == "Ingress")
-    assert ingress["spec"]["tls"][0]["secretName"] == certificate["secret"]["secretName"]
+    host, port = str(said["PRIVET_CERTIFICATE_OF"]).split(":")
+    assert host in {rule["host"] for rule in ingress["spec"]["rules"]}
+    policies = {
+        each["metadata"]["name"]: each["spec"]
+        for each in resources()
+        if each["kind"] == "NetworkPolicy"
+    }
+    assert policies["certificate"]["podSelector"] == {"matchLabels": {"app": "curator"}}
+    (way,) = policies["certificate"]["egress"]
+    assert way["ports"] == [{"protocol": "TCP", "port": int(port)}]
+    assert way["to"][0] in policies["curator"]["ingress"][0]["from"]
+    mounted = {each["mountPath"]: each for each in curator["volumeMounts"]}
+    assert mounted[said["PRIVET_BACKUPS"]] == {
+        "name": "backups",
+        "mountPath": "/backups",
+        "readOnly": True,
+    }
+    (claim,) = (each for each in resources() if each["kind"] == "PersistentVolumeClaim")
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    for pod in ("curator", "backup", "tools"):
+        (volume,) = (each for each in pods()[pod]["volumes"] if each["name"] == "backups")
+        assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+
+
+def test_an_autoscaler_sounds_no_alert() -> None:
+    """Until fewer curators are left than it leaves itself."""
+    (job,) = (
+        each
+        for each in yaml.safe_load((DEPLOY / "prometheus/kubernetes.yml").read_text())[
+            "scrape_configs"
+        ]
+        if each["job_name"] == "curator"
+    )
+    assert job["relabel_configs"] == [{"target_label": "autoscaled", "replacement": "yes"}]
+    (scaler,) = (each for each in resources() if each["kind"] == "HorizontalPodAutoscaler")
+    rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())["groups"][0]["rules"]
+    (rule,) = (rule for rule in rules if rule["alert"] == "CuratorGone")
+    least = scaler["spec"]["minReplicas"]
+    assert f'count(up{{job="curator", autoscaled="yes"}} == 1) < {least}' in rule["expr"]
+
+
+def test_a_cluster_has_the_stacks_prometheus_alertmanager_and_watchdog() -> None:
+    """Of the same versions, with the files and secrets that the page says how to make."""
+    monitoring = {(each["kind"], each["metadata"]["name"]): each["spec"] for each in MONITORING}
+    stack, page = services(STACK), (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
+    for kind, name in (("StatefulSet", "prometheus"), ("Deployment", "alertmanager")):
+        pod = monitoring[kind, name]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert container["image"] in stack[name]["image"]
+        (port,) = monitoring["Service", name]["ports"]
+        assert port["targetPort"] in {each["name"] for each in container["ports"]}
+        assert f"create configmap {name} " in page
+        mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+        assert mounts["configuration"] == f"/etc/{name}"
+    (source,) = container["envFrom"]
+    command = page.partition(f"create secret generic {source['secretRef']['name']} ")[2]
+    asked = set(re.findall(r"--from-literal=(\w+)=", command.partition("\n")[0]))
+    assert (
+        asked
+        == set(stack["alertmanager"]["environment"])
+        == {
+            "PAGER_URL",
+            "TICKET_URL",
+            "WATCHDOG_URL",
+        }
+    )
+    assert container["command"] == stack["alertmanager"]["entrypoint"]
+    config = yaml.safe_load((DEPLOY / "prometheus/kubernetes.yml").read_text())
+    (target,) = config["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
+    assert target == f"alertmanager:{port['port']}"
+    tokens = {Path(job["authorization"]["credentials_file"]) for job in config["scrape_configs"]}
+    assert {str(token.parent) for token in tokens} == {"/run/privet/metrics"}
+    for token in tokens:
+        assert f"--from-literal={token.name}=" in page.partition("generic privet-metrics ")[2]
 
 
 def test_curators_are_replaced_after_the_migration() -> None:
@@ -404,3 +488,15 @@ def test_systemd_accepts_its_units(unit: Path, tmp_path: Path) -> None:
         text = unit.read_text(encoding="utf-8")
         assert all(f"\n{limit}=" in text for limit in ("MemoryMax", "TasksMax", "LimitNOFILE"))
     assert output_of("systemd-analyze", "verify", "--man=no", str(tmp_path / unit.name)) == ""
+
+
+def test_a_cluster_limits_each_address() -> None:
+    """Where connections end; behind it, only addresses of pods are taken for the ingress's."""
+    (ingress,) = (each for each in resources() if each["kind"] == "Ingress")
+    nginx = "nginx.ingress.kubernetes.io"
+    assert int(ingress["metadata"]["annotations"][f"{nginx}/limit-connections"]) <= 1024
+    curator, relay = (pods()[name]["containers"][0] for name in ("curator", "relay"))
+    said = {each["name"]: each.get("value") for each in curator["env"]}["PRIVET_TRUSTED_PROXIES"]
+    assert f"--proxies={said}" in relay["args"]
+    for each in Settings(trusted_proxies=said).trusted_proxies.split(","):
+        assert ip_network(each).is_private or each == "100.64.0.0/10"

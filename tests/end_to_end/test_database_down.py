@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from privet.admin.client import CuratorClient
+from privet.admin.results import Scope
 from scripts.postgres import postgres_server
 from scripts.servers import running_curator
 from tests.curator.http.checks import values
@@ -18,11 +19,9 @@ def test_metrics_tell_that_the_database_is_down(workers: str, tmp_path: Path) ->
     """To a token that was there when a process started, and when the database is back."""
     with postgres_server() as server:
         with running_curator(tmp_path, database=server.url) as curator:
-            issued = CuratorClient(curator.url, curator.token).call(
-                "PUT", "/v1/tokens/watch", json={"scope": "reader"}
-            )
+            issued = CuratorClient(curator.url, curator.token).issue_token("watch", Scope.READER)
         with running_curator(tmp_path, database=server.url, workers=workers) as curator:
-            reader = {"Authorization": f"Bearer {issued.json()['token']}"}
+            reader = {"Authorization": f"Bearer {issued.token}"}
 
             def scraped() -> httpx.Response:
                 return httpx.get(f"{curator.url}/metrics", headers=reader, timeout=10)

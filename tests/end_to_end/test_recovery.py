@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from privet.admin.client import CuratorClient
+from privet.admin.results import Scope
 from privet.curator.cli import main
 from scripts.devices import Devices
 from scripts.pages import shell_block
@@ -44,8 +45,7 @@ class Site:
         )
         self.curator = self._stack.enter_context(curator)
         self.admin = CuratorClient(self.curator.url, self.curator.token)
-        asked = {"scope": "relay"}
-        token = self.admin.call("PUT", "/v1/tokens/relay", json=asked).json()["token"]
+        token = self.admin.issue_token("relay", Scope.RELAY).token
         relay = running_relay(
             self.folder / "relay", self.curator.url, token, least=1, every=0.2, port=ports[1]
         )
@@ -96,7 +96,8 @@ def test_a_lost_site_comes_back_and_every_report_counts_once(kind: str, tmp_path
     task = site.admin.create(
         samples.classes(), name="thirds", label="level", epsilon=1, holders=60, smallest_batch=1
     )
-    pinned = site.admin.get("/v1/key")["key"]
+    pinned = site.admin.key().key
+    assert pinned
     devices = Devices(tmp_path / "ledger.db", pinned)
     direct, relayed = (f"{url}/v1/tasks/{task['id']}" for url in (site.curator.url, site.relay.url))
 
@@ -125,7 +126,7 @@ def test_a_lost_site_comes_back_and_every_report_counts_once(kind: str, tmp_path
         site.start(key, ports)
     status = site.admin.status(task["id"])
     assert (status["reports"], status["asks_again"]) == (20, True)
-    assert site.admin.get("/v1/key")["key"] == pinned
+    assert site.admin.key().key == pinned
     devices.answer(direct, thirds(5, seed=6))
     devices.resend()
     answers = devices.answers()

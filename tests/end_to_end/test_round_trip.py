@@ -107,12 +107,14 @@ def test_one_question_each(curator: RunningCurator) -> None:
 
 
 def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> None:
-    """The default for numbers: centres are published, kept on disk, answered, shown and fitted.
+    """Where they are wished: centres are published, kept on disk, answered, shown and fitted.
 
     At epsilon 8, some 50 holders of y = 10 x in each of four cells: a cell's mean as reported is
     within 0.95 radius of its holders' own, more than six standard errors of radius / sqrt(40).
     """
-    task_id = curator.create(samples.line(100), label="y", epsilon=8, depth=2)
+    task_id = curator.create(
+        samples.line(100), label="y", epsilon=8, depth=2, centred=True, label_part=0.0
+    )
     url, records = f"/v1/tasks/{task_id}", population.line(200, seed=6)
     view = curator.get(url)
     (asked,), (shown,) = view["task"]["questions"], view["questions_in_numbers"]

@@ -1,7 +1,7 @@
 /**
  * What an observer of the network sees of a holder: `node observer.js` reads
- * `{task, id, records, slow, tries}` and prints, for each record by name, the seconds from task to
- * report, once for a holder that waits for its moment and once for one that sends at once. Of the
+ * `{task, id, records, slow, tries}` and prints, for each record by name, the seconds from its
+ * last call before the report to this, once for a holder that waits for its moment and once for one that sends at once. Of the
  * record in `slow` each value takes that many seconds to read.
  */
 
@@ -36,8 +36,7 @@ async function secondsToReport(record, options) {
     return new Response(JSON.stringify({ report: (await store.find(id)).id, counted: true }), { status: 201 });
   };
   await answer(`https://curator.example/v1/tasks/${id}`, record, { ...options, http, store });
-  const [first, last] = seen;
-  return last - first;
+  return seen.at(-1) - seen.at(-2);
 }
 
 const subjects = { ...records, slow: slowly(records[slow.record], slow.seconds) };

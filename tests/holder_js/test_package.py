@@ -22,6 +22,7 @@ from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 from tests.holder_js.node import NODE
 from tests.page.test_browser import fill_in
+from tests.page.test_colours import background
 from tests.served import serving
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +32,10 @@ ADDRESS = "https://curator.example/v1/tasks/4f0c..."
 MAIN = """
 import { createRoot } from "react-dom/client";
 import { Study } from "./study.jsx";
-const url = new URLSearchParams(location.search).get("task");
-createRoot(document.getElementById("root")).render(<Study url={url} />);
+const given = new URLSearchParams(location.search);
+const languages = given.has("language") ? given.getAll("language") : undefined;
+const study = <Study url={given.get("task")} languages={languages} />;
+createRoot(document.getElementById("root")).render(study);
 """
 HTML = '<!doctype html><html lang="en"><title>App</title><div id="root"></div>{}</html>'
 TYPED = """
@@ -44,9 +47,8 @@ import { PrivetAnswer } from "@privet/holder/element";
 class Own extends Store {
   kept: Answer[] = [];
   override async answers(): Promise<Answer[]> { return this.kept; }
-  override async change(work: (answers: Answer[]) => Answer | undefined): Promise<void> {
-    const changed = work(this.kept);
-    if (changed) this.kept = [...this.kept.filter(({ task }) => task !== changed.task), changed];
+  override async change(work: (answers: Answer[]) => Answer[]): Promise<void> {
+    for (const row of work(this.kept)) this.kept = [...this.kept.filter(({ task }) => task !== row.task), row];
   }
 }
 const store = new Own({ caps: { year: 3 } });
@@ -67,6 +69,16 @@ await answer(task, { age: 30 }, { stor: store });
 // @ts-expect-error a record is named values
 validate(task, 30);
 console.log(ranges, findings, sent.state === "counted", all, found);
+"""  # noqa: E501
+JSX = """
+import type { Step } from "@privet/holder/element";
+IMPORT
+const heard: string[] = [];
+export const form = <privet-answer task="https://curator.example/" theme="dark" curator-key="00" level={3} onprivet-step={({ detail }) => heard.push(detail.step)} />;
+addEventListener("privet-step" as never, ({ detail }: CustomEvent<Step>) => heard.push(detail.title));
+document.querySelector("privet-answer")?.back();
+// @ts-expect-error there is no such theme
+export const other = <privet-answer theme="blue" />;
 """  # noqa: E501
 SMALL = """
 import { answer, loadTask, resend, status, validate } from "@privet/holder";
@@ -102,10 +114,10 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator
         yield running
 
 
-def new_task(curator: RunningCurator, name: str) -> str:
+def new_task(curator: RunningCurator, name: str, **more: Any) -> str:
     """The id of a task over ``samples.survey``, whose label is 0 or 1."""
     settings: dict[str, Any] = {"label": "label", "epsilon": 2, "depth": 2, "grower": "cart"}
-    return curator.create(samples.survey(), name=name, smallest_batch=1, **settings)
+    return curator.create(samples.survey(), name=name, smallest_batch=1, **settings, **more)
 
 
 def tool(project: Path, name: str, *arguments: str) -> None:
@@ -155,6 +167,21 @@ def test_strict_programs_have_types(project: Path, resolution: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("jsx", "types", "added"),
+    [
+        ("preserve", "", "export {};"),
+        ("react-jsx", "react", 'import type {} from "@privet/holder/react";'),
+    ],
+)
+def test_the_element_has_types_in_jsx(project: Path, jsx: str, types: str, added: str) -> None:
+    """In React's and where JSX is a global namespace; a wrong attribute is an error."""
+    (project / f"{jsx}.tsx").write_text(JSX.replace("IMPORT", added), encoding="utf-8")
+    flags = ["--strict", "--noEmit", "--target", "es2022", "--skipLibCheck", "false"]
+    module = ["--module", "esnext", "--moduleResolution", "bundler", "--types", types]
+    tool(project, "tsc", *flags, *module, "--jsx", jsx, f"{jsx}.tsx")
+
+
 def test_the_readmes_session_runs_in_node(project: Path, curator: RunningCurator) -> None:
     """It prints what the page says."""
     task = new_task(curator, "session")
@@ -174,26 +201,34 @@ def test_an_app_takes_the_size_that_the_page_says(project: Path) -> None:
     (small / "index.html").write_text(HTML.format('<script type="module" src="main.js"></script>'))
     tool(project, "vite", "build", "small")
     (script,) = (small / "dist" / "assets").glob("index-*.js")
-    assert 16_000 < len(gzip.compress(script.read_bytes())) < 17_500
-    assert "grows by 17 kB" in PAGE
+    assert 17_000 < len(gzip.compress(script.read_bytes())) < 18_500
+    assert "grows by 18 kB" in PAGE
 
 
 @pytest.mark.needs("chromium")
 def test_the_pages_react_app_answers(project: Path, curator: RunningCurator, tab: Any) -> None:
-    """Built by Vite, under a strict policy: the check in words, what does not fit, one report."""
+    """Built by Vite, under a strict policy: the study's questions, in German too; the check in
+    words, what does not fit, one report; who has answered is told so."""
     app = project / "app"
     app.mkdir()
     study = block(PAGE, "jsx")
-    assert len(study.splitlines()) <= 40
+    assert len(study.splitlines()) <= 60
     (app / "study.jsx").write_text(study, encoding="utf-8")
     (app / "main.jsx").write_text(MAIN, encoding="utf-8")
     (app / "index.html").write_text(HTML.format('<script type="module" src="main.jsx"></script>'))
     tool(project, "vite", "build", "app")
-    task = new_task(curator, "react")
+    asked = {"age": {"prompt": "How old are you?", "unit": "y"}}
+    texts = [("How old are you?", "Wie alt sind Sie?"), ("nurse", "Pflegekraft"), ("y", "Jahre")]
+    german = [{"language": "de", "texts": texts}]
+    task = new_task(curator, "react", describe=asked, language="en", translations=german)
     url = f"{curator.url}/v1/tasks/{task}"
     with serving(host(app / "dist", url)) as address:
+        tab.goto(f"{address}/?task={url}&language=de")
+        assert tab.get_by_label("Wie alt sind Sie? (Jahre)").get_attribute("name") == "age"
+        assert "Pflegekraft" in tab.get_by_label("job").inner_text()
         tab.goto(f"{address}/?task={url}")
-        for name, value in (("age", "30"), ("hours", "many")):
+        tab.get_by_text("You have not answered yet.").wait_for()
+        for name, value in (("How old are you? (y)", "30"), ("hours", "many")):
             tab.get_by_label(name).fill(value)
         for name, value in (("job", "nurse"), ("member", "True"), ("label", "1")):
             tab.get_by_label(name).select_option(value)
@@ -203,8 +238,16 @@ def test_the_pages_react_app_answers(project: Path, curator: RunningCurator, tab
         tab.get_by_role("button", name="Check").click()
         tab.get_by_text("at most 89 gave your answers").wait_for()
         assert tab.locator("li").count() == 0
+        tab.route("**/reports", lambda route: route.abort())
         tab.get_by_role("button", name="Send").click()
-        tab.get_by_text("counted", exact=True).wait_for()
+        tab.get_by_text("unreachable").wait_for()
+        assert tab.get_by_label("hours").input_value() == "12.5"
+        tab.unroute_all()
+        tab.get_by_role("button", name="Send").click()
+        tab.get_by_text("You have answered: your answer counts.").wait_for()
+        tab.reload()
+        tab.get_by_text("You have answered: your answer counts.").wait_for()
+        assert tab.locator("form").count() == 0
     assert curator.status(task)["reports"] == 1
 
 
@@ -216,7 +259,7 @@ def test_plain_html_shows_the_form(project: Path, curator: RunningCurator, tab: 
     shutil.copytree(project / "node_modules" / "@privet" / "holder" / "dist", folder)
     task = new_task(curator, "plain")
     url = f"{curator.url}/v1/tasks/{task}"
-    lines = block(PAGE, "html").replace("HASH", EMBEDDED_HASH)
+    lines = block(PAGE, "html", "<privet-answer").replace("HASH", EMBEDDED_HASH)
     lines = lines.replace("https://relay.example/v1/tasks/4f0c...", url)
     (folder / "index.html").write_text(lines, encoding="utf-8")
     with serving(host(folder, url)) as address:
@@ -229,8 +272,7 @@ def test_plain_html_shows_the_form(project: Path, curator: RunningCurator, tab: 
         tab.evaluate(
             "document.documentElement.style.setProperty('--privet-accent', 'rgb(1, 2, 3)')"
         )
-        color = "button => getComputedStyle(button).backgroundColor"
-        assert tab.locator("#begin").evaluate(color) == "rgb(1, 2, 3)"
+        assert background(tab, "#begin") == pytest.approx((1 / 255, 2 / 255, 3 / 255), abs=0.002)
         fill_in(tab)
         tab.locator("#next").click()
         tab.locator("#send").click()
@@ -276,7 +318,9 @@ def test_the_archive_holds_what_it_needs_and_nothing_else(project: Path) -> None
     modules = {name for name in names if re.match(r"(src/)?[\w-]+\.js$", name)}
     assert {f"types/{name.removesuffix('.js')}.d.ts" for name in modules} <= names
     assert not {
-        name for name in names if not re.match(r"(src|types|dist)/|[\w-]+\.\w+$|LICENSE", name)
+        name
+        for name in names
+        if not re.match(r"(src|types|dist)/|[\w-]+(\.d)?\.\w+$|LICENSE", name)
     }
     package = (project / "node_modules" / "@privet" / "holder" / "package.json").read_text()
     assert not re.search(r'"(?:dependencies|scripts|bin)"', package)

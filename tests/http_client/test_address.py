@@ -40,7 +40,7 @@ def test_a_link_to_the_answer_page_leads_to_its_task(before: str) -> None:
 @keeps(
     "threat-model: plain http is for this machine",
     in_="http_client/address.py",
-    instead_of='if parsed.scheme == "http" and',
+    instead_of='if scheme == "http" and',
     plant="if False and",
 )
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import ReportState
 from privet.protocol.report import make_report
 from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, publish
-from tests.fake_curator import problem
+from tests.fake_curator import FakeCurator, problem
 from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 
@@ -79,7 +79,6 @@ async def test_another_task_than_asked_for_is_a_mismatch() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        httpx.Response(200, html="<p>Welcome to the hotel's network</p>"),
         httpx.Response(200, json={"id": TASK.id}),
         httpx.Response(204),
         httpx.Response(302, headers={"Location": "https://elsewhere.example/"}),
@@ -96,12 +95,54 @@ async def test_another_task_than_asked_for_is_a_mismatch() -> None:
     ids=lambda reply: f"{reply.status_code} {reply.headers.get('content-type')}",
 )
 async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> None:
-    """Portals, redirects, damaged or compressed answers raise UnexpectedResponse with advice."""
+    """Redirects, damaged or compressed answers raise UnexpectedResponse with advice."""
     network = Network([reply])
     for call in (network.client().offer(ADDRESS), network.client().send(*SENT)):
         with pytest.raises(UnexpectedResponse, match="curator"):
             await call
     assert [request.url.host for request in network.requests] == ["curator.example"] * 2
+
+
+NEW = f"https://new.example/privet/v1/tasks/{TASK.id}"
+SAME = f"//new.example/privet/v1/tasks/{TASK.id}"
+
+
+@pytest.mark.parametrize("status", [301, 308])
+@pytest.mark.parametrize(
+    ("location", "is_said"),
+    [
+        *((NEW, True), (SAME, True), (URL, False), (f"{URL}/", False), ("", False)),
+        (NEW.replace("https", "http"), False),
+        (NEW.replace("https://", "https://curator.example@"), False),
+        (NEW.replace("/privet", "/privet?at="), False),
+        (NEW.replace("/privet", f"/{'x' * 300}"), False),
+        (NEW.replace(TASK.id, "0" * 64), False),
+        *(("https://new.example/sign-in", False), ("https://[", False)),
+    ],
+)
+async def test_who_has_moved_is_said_where_that_is_safe(
+    status: int, location: str, is_said: bool
+) -> None:
+    """At once, although most servers send a web page with it; to another page, over plain http or
+    with a user it is not said where."""
+    page = httpx.Response(status, html="<h1>Moved</h1>", headers={"Location": location})
+    network = Network([page])
+    with pytest.raises(UnexpectedResponse, match="has moved for good") as caught:
+        await network.client().offer(ADDRESS)
+    said = "give https://new.example/privet in place of https://curator.example."
+    assert (said in caught.value.detail) is is_said
+    assert ("new.example" in caught.value.detail) is is_said
+    assert len(network.requests) == 1
+
+
+async def test_a_phase_is_asked_for_once_by_all_who_answer_several_tasks() -> None:
+    """Of each task, whichever is asked about in between."""
+    tasks = (make_task(name="one"), make_task(name="other"))
+    network = Network([FakeCurator(*tasks)])
+    client = network.client()
+    for task in 2 * tasks:
+        await client.phase(client.address(URL.replace(TASK.id, task.id)))
+    assert len(network.requests) == 2
 
 
 @pytest.mark.parametrize("path", ["task", "report"])
@@ -133,7 +174,9 @@ async def test_a_sent_report_needs_its_own_receipt() -> None:
             await Network([httpx.Response(201, json=body)]).client().send(*SENT)
 
 
+LOGIN = httpx.Response(200, html="<p>Welcome to the hotel's network</p>")
 FAULTS = [
+    LOGIN,
     httpx.ConnectError("refused"),
     httpx.ReadTimeout("slow"),
     httpx.RemoteProtocolError("cut"),
@@ -170,11 +213,13 @@ async def test_retry_after_is_respected_within_reason() -> None:
 
 
 async def test_the_last_fault_is_raised_when_patience_ends() -> None:
-    """A silent network is CuratorUnreachable; a busy curator is what it says it is."""
+    """A silent network or its login page is CuratorUnreachable; a busy curator what it says."""
     network = Network([httpx.ConnectError("refused")])
     with pytest.raises(CuratorUnreachable, match="after 4 attempts"):
         await network.client().send(*SENT)
     assert (len(network.requests), len(network.pauses)) == (4, 3)
+    with pytest.raises(CuratorUnreachable, match="perhaps the login page of a network: sign in"):
+        await Network([LOGIN]).client().send(*SENT)
     with pytest.raises(Overloaded, match="busy"):
         await Network([problem(Overloaded("busy"))]).client().send(*SENT)
 

@@ -20,6 +20,7 @@ from privet.http_server.connections import (
     CannotListen,
     ConnectionLimits,
     accepting,
+    address_of,
     allow_connections,
     listen,
 )
@@ -119,8 +120,8 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
 @keeps(
     "threat-model: a body has one length",
     in_="http_server/connections.py",
-    instead_of="self._fault = (400,",
-    plant="self._fault = (200,",
+    instead_of='self._fault = (400, "The request is not',
+    plant='self._fault = (200, "The request is not',
 )
 @pytest.mark.parametrize(
     "fields",
@@ -142,6 +143,15 @@ async def test_a_body_has_one_length(fields: bytes, caplog: pytest.LogCaptureFix
         writer.write(b"POST / HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n0\r\n\r\n" + GET)
         assert (await refusal(reader))[0] == 400
     assert caplog.records == []
+
+
+async def test_a_request_names_one_host() -> None:
+    """A proxy in front may go by one Host, and this server by the other."""
+    async with serving() as connect:
+        reader, writer = await connect()
+        writer.write(GET.replace(b"\r\n\r\n", b"\r\nhost: b\r\n\r\n"))
+        status, detail = await refusal(reader)
+        assert (status, "two Host headers" in detail) == (400, True)
 
 
 @keeps(
@@ -191,7 +201,7 @@ async def test_the_next_head_on_a_kept_connection_has_the_same_time() -> None:
 @keeps(
     "threat-model: a head has few headers",
     in_="http_server/connections.py",
-    instead_of="if len(self.headers) > self._limits.headers or (",
+    instead_of="if max(len(self.headers), parts) > self._limits.headers or (",
     plant="if (",
 )
 @pytest.mark.parametrize(
@@ -200,8 +210,10 @@ async def test_the_next_head_on_a_kept_connection_has_the_same_time() -> None:
         b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 21 + b"\r\n",
         b"GET / HTTP/1.1\r\nX: " + b"1" * 2000 + b"\r\n\r\n",
         b"GET /" + b"a" * 2000 + b" HTTP/1.1\r\n\r\n",
+        b"GET /?" + b"a&" * 21 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nCookie: " + b"a=b;" * 21 + b"\r\n\r\n",
     ],
-    ids=["many headers", "long header", "long address"],
+    ids=["many headers", "long header", "long address", "parts of a query", "cookies"],
 )
 @pytest.mark.parametrize("piece", [100, 10_000], ids=["in pieces", "at once"])
 async def test_a_head_that_is_too_long_is_refused(head: bytes, piece: int) -> None:
@@ -280,7 +292,7 @@ async def test_too_many_connections_are_refused_at_once() -> None:
 @keeps(
     "threat-model: one address does not take all connections",
     in_="http_server/connections.py",
-    instead_of="opened[self._address] > limits.per_address",
+    instead_of="held > limits.per_address",
     plant="False",
 )
 async def test_one_address_does_not_take_all_connections() -> None:
@@ -305,10 +317,80 @@ async def test_one_address_does_not_take_all_connections() -> None:
 
 
 @keeps(
+    "threat-model: when all connections are taken, the address with most loses one",
+    in_="http_server/connections.py",
+    instead_of="not self._takes_a_place(held)",
+    plant="True",
+)
+async def test_few_addresses_do_not_take_all_connections() -> None:
+    """A newcomer of theirs is refused; another's gets the place of an idle one, not of a call."""
+    state = ServerState()
+    async with serving(state, connections=8, per_address=4, seconds=LONG) as connect:
+        theirs = [await connect(f"127.0.0.{2 + n % 2}") for n in range(8)]
+        calling, calls = theirs[0]
+        calls.write(GET.replace(b"/", b"/slow", 1))
+        await asyncio.sleep(SHORT / 2)
+        status, detail = await refusal((await connect("127.0.0.2"))[0])
+        assert (status, "close some" in detail) == (429, True)
+        honest = [await connect(address) for address in ("127.0.0.8", "127.0.0.9", "127.0.0.8")]
+        for reader, writer in honest:
+            writer.write(GET)
+            assert (await answer(reader))[0] == 200
+        assert (await answer(calling))[0] == 200
+        lost = 0
+        for reader, _ in theirs[1:]:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SHORT / 4):
+                    lost += await reader.read() == b""
+        assert lost == len(honest)
+        assert len(state.connections) == 8
+
+
+async def test_as_many_addresses_as_connections_get_no_place_of_each_other() -> None:
+    """Nobody has more than the newcomer."""
+    async with serving(connections=4, seconds=LONG) as connect:
+        kept = [await connect(f"127.0.0.{n}") for n in range(2, 6)]
+        assert (await refusal((await connect("127.0.0.9"))[0]))[0] == 503
+        for reader, writer in kept:
+            writer.write(GET)
+            assert (await answer(reader))[0] == 200
+
+
+async def test_a_proxy_over_ipv4_is_recognised_on_a_socket_for_both_families() -> None:
+    """Such a socket says ``::ffff:127.0.0.1``."""
+    seen: list[Any] = []
+
+    async def say(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope["client"][0])
+        await echo(scope, receive, send)
+
+    options: dict[str, Any] = {"ws": "none", "forwarded_allow_ips": "127.0.0.1"}
+    config = uvicorn.Config(say, log_config=None, lifespan="off", **options)
+    config.load()
+    held = ConnectionLimits(per_address=1, proxies="127.0.0.1")
+
+    def protocol() -> BoundedConnection:
+        return BoundedConnection(held, config=config, server_state=ServerState(), app_state={})
+
+    with listen("::", 0) as listener:
+        loop = asyncio.get_running_loop()
+        async with await loop.create_server(protocol, sock=listener):
+            port = listener.getsockname()[1]
+            assert address_of(listener) == f"http://[::]:{port}"
+            opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            for reader, writer in opened:
+                writer.write(GET.replace(b"Host", b"X-Forwarded-For: 203.0.113.9\r\nHost"))
+                assert (await answer(reader))[0] == 200
+            for _, writer in opened:
+                writer.close()
+    assert seen == ["203.0.113.9"] * 2
+
+
+@keeps(
     "threat-model: a trusted proxy has no such bound",
     in_="http_server/connections.py",
-    instead_of="client and self.client[0] not in _proxies(limits.proxies)",
-    plant="client",
+    instead_of="self.client[0] not in _proxies(limits.proxies)",
+    plant="self.client",
 )
 @pytest.mark.parametrize("proxies", ["127.0.0.2", "192.0.2.1, 127.0.0.0/30", "*"])
 async def test_a_proxy_has_as_many_connections_as_there_are(proxies: str) -> None:

@@ -114,6 +114,8 @@ def test_few_reports_are_no_fault(n: int) -> None:
         assert 1 <= question.holders <= n
         model = fit("drift", BINARY, public, [question])
         assert np.isfinite(model.values).all()
+        if n == 1:
+            assert model.facts["records that did not fit"] == "not known"
 
 
 @pytest.mark.parametrize("allocation", ["all", "one"])

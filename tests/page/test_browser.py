@@ -2,7 +2,6 @@
 
 import base64
 import re
-import secrets
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from privet import CuratorClient
 from privet import page as answer_page
 from privet.client.answer_page import answer_page_server
 from privet.learning.task_building.build import build_task
@@ -34,7 +34,7 @@ from tests.served import serving
 
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
-BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
+BETWEEN = r"\((\d+(?:\.\d+)?)%? to (\d+(?:\.\d+)?)"
 COUNTED = "Thank you. Your answer has been counted"
 GROUPS: dict[str, Any] = {"disclosed": ["job", "age"], "depth": 3, "hidden_depth": 1}
 """Settings of a task whose reports disclose a group."""
@@ -131,6 +131,13 @@ def reports(curator: RunningCurator, task: str) -> int:
     return int(curator.status(task)["reports"])
 
 
+def relay_token(curator: RunningCurator) -> str:
+    """A new one of scope relay."""
+    with curator.http() as http:
+        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
+    return str(issued.json()["token"])
+
+
 READY = "#start:not([hidden])"
 """The first screen, once the task can be answered."""
 FITTING = (("Age", "30"), ("Hours", HOURS), ("Job", "nurse"), ("Member", "True"), ("Label", "0"))
@@ -201,7 +208,8 @@ def outcome(tab: Any) -> str:
 
 
 def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab: Any) -> None:
-    """The page is the holder's machine's; the curator sees two GETs and the previewed bytes."""
+    """The page is the holder's machine's; the curator sees GETs that do not depend on the answer,
+    and the previewed bytes."""
     with recorded(curator, tab) as (task, recorder):
         fill_in(tab)
         check(tab)
@@ -216,8 +224,8 @@ def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab:
         assert HOURS not in tab.locator("#answer").evaluate("answer => answer.outerHTML")
         tab.reload()
         assert outcome(tab) == COUNTED
-    status = f"GET /v1/tasks/{task}/status"  # whether there are results
-    assert recorder.log[2:] == [f"POST /v1/tasks/{task}/reports", status]
+    status = f"GET /v1/tasks/{task}/status"  # whether it takes reports; whether there are results
+    assert recorder.log[2:] == [status, f"POST /v1/tasks/{task}/reports", status]
 
 
 def test_a_record_that_does_not_fit_is_told_at_its_field_and_counts(
@@ -287,10 +295,11 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
         fill_in(tab)
         intro = tab.text_content("#start")
         assert "It states openly which group you are in" in tab.text_content("[data-text=inShort]")
+        assert "equally likely answers within your group, a guess" in tab.text_content("#hint")
         assert "openly which group of people you are in, based only on" in intro
         assert "within your group" in tab.text_content("#odds")
         assert "any two sets of answers by" not in tab.text_content("#odds")
-        assert "nobody else sees them" not in intro
+        assert "stay on this device, except for what your group reveals" in intro
         assert tab.get_by_text("Your group may depend on this answer").count() == 2
         groups = {}
         check(tab)
@@ -357,19 +366,20 @@ def test_a_task_that_takes_nothing_says_so_before_any_form(
             assert "0%" in kept(tab)
 
 
-@pytest.mark.parametrize("label", ["label", "hours"])
+@pytest.mark.parametrize(("label", "people"), [("label", 600), ("hours", 600), ("label", 40)])
 def test_what_came_out_is_shown_once_the_collection_has_ended(
-    curator: RunningCurator, tab: Any, label: str
+    curator: RunningCurator, tab: Any, label: str, people: int
 ) -> None:
-    """To whoever answered, beside the receipt, and to others; the interval has the value."""
-    with opened(curator, tab, label=label, name=f"ended {label}") as (task, page):
+    """To whoever answered, beside the receipt, and to others; the interval has the value. Of 41
+    people it is all that is possible, which says so."""
+    with opened(curator, tab, label=label, name=f"ended {label} {people}") as (task, page):
         fill_anything_in(tab)
         send(tab)
         assert outcome(tab) == COUNTED
-        tab.get_by_text("When the collection has ended, this page shows").wait_for()
+        tab.get_by_text("Once the study is closed, this page shows").wait_for()
         with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
             url = f"{curator.url}/v1/tasks/{task}"
-            thread.submit(answer_all, url, survey(40, seed=3)).result()
+            thread.submit(answer_all, url, survey(people, seed=3)).result()
         curator.post(
             f"/v1/tasks/{task}/models", {"estimator": "weighted", "parameters": {"weight": "inf"}}
         )
@@ -387,15 +397,19 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
         assert outcome(tab) == COUNTED
         rows = tab.locator(".figure-row").all_inner_texts()
         assert len(figures) == (2 if label == "label" else 1)
+        if people == 40:
+            assert rows == ["1: Too few people answered to tell."]
+            return
         for row, figure in zip(rows, figures[-1:], strict=True):  # the first is what is left
-            assert row.startswith(figure["name"] if label == "label" else "Hours")
+            assert f" say {figure['name']} (" in row if label == "label" else "On average " in row
             low, high = (float(end) for end in re.search(BETWEEN, row).groups())  # type: ignore[union-attr]
             assert low < high
             scale = 100 if label == "label" else 1
             assert low - 1 <= scale * figure["value"] <= high + 1 or figure["value"] < 0
             beyond = figure["differs"] or not figure["low"] <= figure["public"] <= figure["high"]
             is_same = not beyond  # a ring beside the line is not too close, whatever a test shows
-            assert ("Too close to tell apart from the public records." in row) == is_same
+            assert ("%: too close to call." in row) == (is_same and label == "label")
+            assert ("too close to call." in row) == is_same
         for circle in tab.locator(".figure-row circle").all():
             assert 8 <= float(circle.get_attribute("cx")) <= 292
         assert violations(tab.locator("#results")) == []
@@ -406,6 +420,71 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
         assert other.is_hidden("#start")
         assert other.evaluate("document.documentElement.scrollWidth") <= 390
         other.close()
+
+
+ALONE: dict[str, dict[str, Any]] = {
+    "class": {"classes": ["no", "yes"], "headline": "no"},
+    "number": {"label_range": [0, 10], "bins": 6, "describe": {"answer": {"unit": "cups"}}},
+}
+"""Settings of one question, by its kind."""
+OF_FILES = ("cell", "tree", "public record", "model", "holder", "predict", "feature", "epsilon")
+"""Words that people who answer one question need not know; epsilon stands in numbers alone."""
+
+
+@pytest.mark.parametrize("kind", ALONE)
+def test_one_question_ends_with_its_figure_and_the_distribution_of_a_number(
+    curator: RunningCurator, tab: Any, kind: str
+) -> None:
+    """As the curator states them; every screen speaks of people and answers."""
+    admin = CuratorClient(curator.url, curator.token)
+    asked: dict[str, Any] = {"name": "Answer", "label": "answer", "epsilon": 2.0}
+    task = admin.create(None, **asked, **ALONE[kind])["id"]
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
+        tab.goto(page)
+        begin(tab)
+        if kind == "class":
+            put(tab, "Answer", "yes")
+        else:
+            tab.get_by_role("textbox", name="Answer").fill("9")
+        said = [tab.inner_text("#answer")]
+        if kind == "class":  # the heading is the question, which is not shown twice
+            assert tab.locator(".question legend").bounding_box()["width"] == 1
+        check(tab)
+        said.append(tab.inner_text("#answer"))
+        tab.locator("#send").click()
+        assert outcome(tab) == COUNTED
+        said.append(tab.inner_text("#answer"))
+        others = [
+            {"answer": ("yes", "no")[i % 4 == 0] if kind == "class" else 2} for i in range(600)
+        ]
+        with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
+            thread.submit(answer_all, f"{curator.url}/v1/tasks/{task}", others).result()
+        admin.close(task)
+        results = admin.status(task)["results"]
+        tab.reload()
+        tab.wait_for_selector("#results:not([hidden])")
+        (row,) = tab.locator(".figure-row").all_inner_texts()
+        drawn = [each.inner_text().split("\t") for each in tab.locator(".spread tr").all()]
+        if kind == "class":
+            (no,) = (each for each in results["figures"] if each["name"] == "no")
+            assert row.startswith(f"{100 * no['value']:.0f}% say no ("), row
+            assert not drawn
+        else:
+            assert row.startswith("On average "), row
+            assert " cups (" in row, row
+            bins = results["distribution"]["bins"]
+            shares = [int(re.search(r"(\d+)%", each[-1])[1]) for each in drawn]  # type: ignore[index]
+            assert [float(each[0]) for each in drawn] == [each["level"] for each in bins]
+            assert shares == [pytest.approx(100 * each["share"], abs=0.51) for each in bins]
+            widths = [float(each.get_attribute("width")) for each in tab.locator(".bar").all()]
+            assert widths.index(max(widths)) == shares.index(max(shares)) == 1
+            assert "Half of the people have at most" in tab.inner_text("#results")
+        assert violations(tab.locator("#results")) == []
+        tab.set_viewport_size({"width": 360, "height": 740})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+        said.append(tab.inner_text("#answer"))
+    for text in said:
+        assert not [word for word in OF_FILES if word in text.lower()], text
 
 
 STORED = """async (more) => {
@@ -519,6 +598,11 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
         look("#bytes")
         tab.locator("#send").click()
         look("#receipt")
+        contact = tab.locator("#receipt-asker [href='mailto:survey@institute.example']")
+        assert contact.is_visible()
+        tab.reload()
+        contact.wait_for()
+        assert "Institute for Work" in tab.inner_text("#receipt-asker")
     context.close()
     assert [words for words in ANSWERED[locale] if words not in "\n".join(read)] == []
 
@@ -569,6 +653,26 @@ def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> Non
         tab.unroute_all(behavior="wait")
 
 
+def test_a_study_in_another_language_that_the_page_speaks_is_offered_in_it(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """In that language; not where the study is translated for the reader or the page does not
+    speak it."""
+    offer = tab.locator("#in-studys-language button")
+    english = {"language": "en", "texts": [("job", "occupation")]}
+    for language, translations in (("de", [english]), ("fr", [])):
+        with opened(curator, tab, language=language, translations=translations):
+            tab.wait_for_selector(READY)
+            assert offer.is_hidden()
+    with opened(curator, tab, language="de"):
+        tab.get_by_text("Diese Studie ist auf Deutsch.").wait_for()
+        assert offer.get_attribute("lang") == "de"
+        assert violations(offer) == []
+        offer.click()
+        tab.get_by_role("button", name="Beginnen").wait_for()
+        assert offer.is_hidden()
+
+
 def test_a_preview_is_the_page_and_sends_nothing(
     curator: RunningCurator, tab: Any, tmp_path: Path
 ) -> None:
@@ -586,9 +690,7 @@ def test_a_preview_is_the_page_and_sends_nothing(
     behind = base64.urlsafe_b64encode(task.canonical).decode().rstrip("=")
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(urlsplit(request.url).path))
-    with running_relay(
-        tmp_path, curator.url, secrets.token_urlsafe(24), least=1, every=60
-    ) as relay:
+    with running_relay(tmp_path, curator.url, relay_token(curator), least=1, every=60) as relay:
         tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}#{behind}")
         tab.get_by_text("This is a preview").wait_for()
         assert tab.get_by_text("Hours a week (h)", exact=True).count() == 1  # and not "(h) (h)"
@@ -814,7 +916,9 @@ def test_a_turn_is_drawn_once_a_person_agrees(curator: RunningCurator, tab: Any,
         else:
             begin(tab)
             for _ in range(2):
-                tab.get_by_text(re.compile("Your turn is from .* Come back then")).wait_for()
+                tab.get_by_text(
+                    re.compile("yours is wave 2 of 2, from .* come back then")
+                ).wait_for()
                 assert kept(tab) == "25%"
                 assert tab.is_hidden("#start")
                 tab.reload()
@@ -826,9 +930,17 @@ def test_a_turn_is_drawn_once_a_person_agrees(curator: RunningCurator, tab: Any,
     assert posts == [f"POST /v1/tasks/{waves[0]}/reports"] * (turn == 0)
 
 
+def test_a_study_that_has_all_its_answers_says_so(curator: RunningCurator, tab: Any) -> None:
+    """In place of the form, and without technical words."""
+    tab.route("**/status", lambda route: route.fulfill(json={"phase": "full"}))
+    with opened(curator, tab):
+        tab.get_by_text("This study has all the answers that it needs.").wait_for()
+        assert tab.locator("#technical").is_hidden()
+
+
 SAID = {
-    "missed": ("Your turn was until", "Sie waren bis", "Su turno era hasta", "截至"),
-    "between": ("Your turn is from", "Sie sind von", "Su turno es entre", "轮到"),
+    "missed": ("your turn was wave 1", "Sie waren in Welle 1", "su turno era la", "截至"),
+    "between": ("Next is wave 2", "Welle 2 von 2, von", "oleada 2 de 2, entre", "第 2 轮"),
     "over": ("This study ended on", "endete am", "terminó el", "结束"),
 }
 """What a panel's page says to who comes out of turn, in the languages in their order."""
@@ -864,7 +976,9 @@ def test_who_comes_out_of_turn_is_told_in_their_language(
     url = f"https://curator.example/v1/tasks/{document.id}"
     with serving(answer_page_server(url, port=0)) as page:
         tab.goto(page)
-        tab.get_by_text(re.compile("Your turn is|This study ended|Once|once")).first.wait_for()
+        tab.wait_for_selector(f"#before:not([hidden]), #state:has-text('{SAID[said][0]}')")
+        if wave is None and said == "between":
+            tab.get_by_role("button", name="No").click()
         if wave is not None:
             row = {"task": document.id, "wave": wave, "lifetime": 0.5, "closes": ends[1]}
             tab.evaluate(STORED, [row])
@@ -922,9 +1036,7 @@ def test_a_relay_serves_it_and_says_what_became_of_the_answer(
 ) -> None:
     """Held first; after the relay has forwarded its batch, the same page says that it counts."""
     task = make_task(curator, smallest_batch=1)
-    with curator.http() as http:
-        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
-    token = issued.json()["token"]
+    token = relay_token(curator)
     with running_relay(tmp_path, curator.url, token, least=1, every=1.0) as relay:
         tab.goto(f"{relay.url}/answer/{task}")
         fill_in(tab)
@@ -948,11 +1060,10 @@ def test_only_a_relay_of_somebody_else_is_said_to_hide_an_answer_among_others(
 ) -> None:
     """Not one whose operator has both servers."""
     task = make_task(curator, smallest_batch=3)
-    with curator.http() as http:
-        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
+    token = relay_token(curator)
     if one_operator:
         tab.route("**/status", with_one_operator)
-    with running_relay(tmp_path, curator.url, issued.json()["token"], least=3, every=60.0) as relay:
+    with running_relay(tmp_path, curator.url, token, least=3, every=60.0) as relay:
         tab.goto(f"{relay.url}/answer/{task}")
         fill_in(tab)
         send(tab)
@@ -960,6 +1071,21 @@ def test_only_a_relay_of_somebody_else_is_said_to_hide_an_answer_among_others(
         said = "together with others, so that nobody can see which one is yours"
         assert (said in tab.inner_text("#outcome")) is not one_operator
         tab.unroute_all(behavior="wait")
+
+
+def test_who_comes_back_reads_that_a_message_waits_for_the_end(
+    curator: RunningCurator, tab: Any, tmp_path: Path
+) -> None:
+    """As at first, also where the page has to ask again what the task says."""
+    task = make_task(curator, smallest_batch="all")
+    with running_relay(tmp_path, curator.url, relay_token(curator), least=3, every=60.0) as relay:
+        tab.goto(f"{relay.url}/answer/{task}")
+        fill_in(tab)
+        send(tab)
+        for _ in range(2):
+            assert outcome(tab) == "Thank you. Your message is on its way"
+            assert "when no more answers are taken" in tab.inner_text("#outcome")
+            tab.reload()
 
 
 def test_any_static_host_can_serve_it(curator: RunningCurator, tab: Any, tmp_path: Path) -> None:

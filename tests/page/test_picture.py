@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tests.holder_js.node import evaluated
-from tests.protocol.test_whole_answer import FITTING, MISFITS, TASKS, law
+from tests.protocol.test_whole_answer import TASKS, fitting, law, misfits
 
 pytestmark = pytest.mark.needs("node")
 
@@ -29,7 +29,7 @@ def test_the_picture_is_what_the_mechanism_does(name: str) -> None:
     probability p / (p + q). The picture shows the largest such share, rounded up to one person.
     """
     asked = TASKS[name]
-    laws = [law(asked, record) for record in [*FITTING[asked.label], MISFITS[0]]]
+    laws = [law(asked, record) for record in fitting(asked) + misfits(asked)]
     messages = set().union(*laws)
     worst = Fraction(0)
     for message in messages:

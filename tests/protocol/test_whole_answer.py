@@ -39,6 +39,19 @@ ALONE = Tree.of(Partition.root(2))
 """One cell: a question about it is about the label alone."""
 
 
+def alone(label: Classes | Range, asked: Question) -> Task:
+    """A task without features."""
+    return Task.checked(
+        {
+            "name": "small",
+            "features": (),
+            "label": label,
+            "partitions": (Tree.of(Partition.root(0)),),
+            "questions": (asked,),
+        }
+    )
+
+
 def task(
     label: Classes | Range, *questions: Question, allocation: str = "all", parts: Any = ()
 ) -> Task:
@@ -94,6 +107,24 @@ TASKS = {
         question("grr", 1.0, partition=1),
         allocation="one",
         parts=(1, 1),
+    ),
+    **{
+        f"no features, by {name}": alone(CLASSES, question(name, 1.0))
+        for name in ("grr", "subset", "projective", "randomized_response")
+    },
+    **{
+        f"no features, a number on three levels, by {name}": alone(
+            RANGE, question(name, 1.0, levels=3)
+        )
+        for name in ("grr", "subset", "projective")
+    },
+    "no features, a number on its ends": alone(RANGE, question("grr", 1.0)),
+    "a number on five levels, alone of a part": task(
+        RANGE,
+        question("subset", 1.0, levels=3),
+        question("grr", 1.0, partition=1, levels=5),
+        allocation="one",
+        parts=(2, 1),
     ),
     "three questions": task(
         CLASSES, *[question("grr", 0.3)] * 2, question("grr", 0.1, asks="cell")
@@ -168,15 +199,19 @@ def disclosing_task(
     asked: Question,
     disclosed: tuple[str, ...] = ("s",),
     tree: Partition = BY_GROUP,
+    parts: tuple[int, ...] = (),
 ) -> Task:
     cells = len(disclosed) + 1 if tree is BY_GROUP else 1
+    strata = Partition.build(4, [1, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF])
+    by_parts: dict[str, Any] = {"allocation": "one", "parts": parts} if parts else {}
     return Task.checked(
         {
             "name": "small",
             "features": (GROUP, Categorical(name="x", categories=("u", "v"))),
             "label": label,
-            "partitions": (Tree.of(tree),),
-            "questions": (asked,),
+            "partitions": (Tree.of(tree), Tree.of(strata)) if parts else (Tree.of(tree),),
+            "questions": (asked, asked.model_copy(update={"partition": 1}))[: len(parts) or 1],
+            **by_parts,
             "disclosed": disclosed,
             "group_sizes": [20] * cells,
         }
@@ -189,6 +224,12 @@ DISCLOSING_TASKS = {
         f"half disclosed, by {name}": disclosing_task(CLASSES, question(name, 1.0))
         for name in ("grr", "subset", "projective", "randomized_response")
     },
+    "half disclosed, the label alone of a third": disclosing_task(
+        CLASSES, question("subset", 1.0), parts=(2, 1)
+    ),
+    "a number, half disclosed, alone of a third": disclosing_task(
+        RANGE, question("grr", 1.0), parts=(2, 1)
+    ),
     "all disclosed": disclosing_task(CLASSES, question("grr", 1.0), ("s", "x")),
     "a number, half disclosed": disclosing_task(RANGE, question("subset", 1.0)),
     "a number around centres, half disclosed": disclosing_task(
@@ -219,10 +260,14 @@ ALL = TASKS | DISCLOSING_TASKS
 def fitting(asked: Task) -> list[dict[str, Any]]:
     """Records that fit: in tasks with disclosed columns, of both groups."""
     records = FITTING[asked.label]
+    if not asked.features:
+        return [{"y": each["y"]} for each in records if each["x"] == "u"]
     return [{**each, "s": s} for each in records for s in "pq"] if asked.disclosed else records
 
 
 def misfits(asked: Task) -> list[Any]:
+    if not asked.features:
+        return [None, {}, {"y": "c"}, {"x": "u", "y": FITTING[asked.label][0]["y"]}]
     return DISCLOSING_MISFITS if asked.disclosed else MISFITS
 
 

@@ -9,6 +9,7 @@ refusal <- function(call) tryCatch({ call; NULL }, privet_error = function(probl
 said <- list(
   tasks = privet_tasks(),
   fit = privet_fit(asked$task),
+  again = privet_fit(asked$task),
   weighted = privet_fit(asked$task, "weighted", weight = 2, promote = TRUE),
   models = privet_models(asked$task),
   predictions = privet_predict(asked$task, asked$records),

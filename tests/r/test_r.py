@@ -125,8 +125,11 @@ def test_data_frames_say_what_the_api_says(
     )
     models = curator.models(classes)
     assert [model["number"] for model in said["models"]] == [m["number"] for m in models]
-    first, weighted = models[-2:]
+    first, again, weighted = models[-3:]
     assert said["fit"][0]["number"] == first["number"]
+    alike = (first["estimator"], first["parameters"])
+    same = [m["number"] for m in models if (m["estimator"], m["parameters"]) == alike]
+    assert (said["again"][0]["number"], said["again"][0]["same_as"]) == (again["number"], same[0])
     assert said["fit"][0]["reports"] == 30
     assert said["fit"][0]["brier_score_high"] == pytest.approx(
         first["scores"]["Brier score"]["high"]

@@ -12,30 +12,45 @@ from typing import get_type_hints
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 from typer.testing import CliRunner, Result
 
-from privet.client import Holder, MemoryLedger, ReportClient
+from privet import CuratorClient
+from privet.admin.results import Scope
+from privet.client import Holder, MemoryLedger, ReportClient, Retry
+from privet.http_server.problems import add_problem_handlers
+from privet.protocol.errors import Overloaded
 from privet.protocol.installing import install_command
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
+from privet.relay.app import Relay, create_app
 from privet.relay.cli import app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from privet.relay.task_watch import TaskWatch
-from tests.fake_curator import FakeCurator
+from tests.curator.cli.conftest import TOKEN as ADMIN
+from tests.curator.cli.conftest import curator_url, served
+from tests.fake_curator import FakeCurator, on_a_port
 from tests.keeping import keeps
 from tests.protocol.examples import RECORD
 
+__all__ = ["curator_url", "served"]
+
 TYPES = get_type_hints(cli.Settings)
 SERVE = "-m privet.relay serve --port 0 --least 5 --every 0.1"
+TOKEN = "a-relays-token-7Hq2LdXw9sKvRb3TzN"
 COMMAND = [sys.executable, *SERVE.split()]
 
 
 @contextmanager
 def running(curator: FakeCurator, spool: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     """`privet-relay serve` as a process: its address, and itself."""
-    options = ["--curator", curator.root, "--spool", str(spool)]
+    options = ["--curator", curator.root, "--spool", str(spool), "--token", TOKEN]
     with subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
@@ -156,7 +171,11 @@ def _restored_signals() -> Iterator[None]:
 @pytest.mark.usefixtures("_restored_signals")
 @pytest.mark.parametrize("work", [Forwarder, TaskWatch])
 def test_an_unforeseen_failure_ends_the_relay(
-    work: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    work: type,
+    curator: FakeCurator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A relay that can no longer ask or forward does not go on taking reports: it says why."""
 
@@ -164,7 +183,7 @@ def test_an_unforeseen_failure_ends_the_relay(
         raise RuntimeError("a fault that nobody foresaw")
 
     monkeypatch.setattr(work, "run", fail)
-    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    options = ["--curator", curator.root, "--spool", str(tmp_path / "spool"), "--token", TOKEN]
     assert CliRunner().invoke(app, ["serve", *options, "--port", "0"]).exit_code == cli.EXIT_BROKEN
     assert "RuntimeError: a fault that nobody foresaw" in caplog.text
 
@@ -184,9 +203,103 @@ def test_a_relay_bounds_heads_and_stops_in_order(curator: FakeCurator, tmp_path:
 def test_a_relay_does_not_start_in_front_of_another(relay_url: str, tmp_path: Path) -> None:
     """One sentence says what address to give."""
     options = ["--port", "0", "--curator", relay_url, "--spool", str(tmp_path / "second")]
+    options += ["--token", TOKEN]
     done = CliRunner().invoke(app, ["serve", *options])
     assert done.exit_code == cli.EXIT_FAULT
     assert done.stderr.startswith("The address given with --curator is a relay's")
+
+
+def strangers() -> Starlette:
+    """A web server that knows nothing of Privet; a curator that is busy, and one that has moved."""
+
+    def busy(_: Request) -> Response:
+        raise Overloaded("Come back later.")
+
+    def gone(request: Request) -> Response:
+        return RedirectResponse(f"https://new.example/{request.path_params['path']}", 301)
+
+    app = Starlette(
+        routes=[
+            Route("/busy/{path:path}", busy, methods=["GET", "POST"]),
+            Route("/gone/{path:path}", gone, methods=["GET", "POST"]),
+            Route("/{path:path}", lambda _: HTMLResponse("<h1>It works!")),
+        ]
+    )
+    add_problem_handlers(app, {})
+    return app
+
+
+@pytest.mark.usefixtures("_restored_signals")
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("no token", "only with a token: put one of scope relay into PRIVET_RELAY_TOKEN"),
+        ("unknown token", "does not know the token in PRIVET_RELAY_TOKEN"),
+        ("another scope", "is of another scope: give one of scope relay"),
+        ("web server", "What answers is no curator at"),
+        ("busy", "takes no calls now: Come back later."),
+        ("gone", "give https://new.example in place of http://127.0.0.1:"),
+        ("nobody", "Nobody answers at"),
+        ("no folder", "There is no folder"),
+        ("/v1", "Give --curator without /v1: http://127.0.0.1:"),
+    ],
+)
+def test_a_relay_that_could_not_forward_does_not_start(
+    case: str, said: str, curator_url: str, tmp_path: Path
+) -> None:
+    """It would take reports that no curator ever gets; nothing is left of the spool."""
+    spool = tmp_path / "none" / "spool" if case == "no folder" else tmp_path / "spool"
+    admin = CuratorClient(curator_url, ADMIN)
+    issued = admin.issue_token("r", Scope.READER if case == "another scope" else Scope.RELAY)
+    token = {"no token": None, "unknown token": TOKEN}.get(case, issued.token)
+    with on_a_port(strangers()) as stranger:
+        where = {"busy": f"{stranger}/busy", "gone": f"{stranger}/gone"}
+        where |= {
+            "web server": stranger,
+            "nobody": "http://127.0.0.1:1",
+            "/v1": f"{curator_url}/v1",
+        }
+        options = ["--curator", where.get(case, curator_url), "--spool", str(spool)]
+        options += [] if token is None else ["--token", token]
+        done = CliRunner().invoke(app, ["serve", *options, "--port", "0"])
+    assert (done.exit_code, said in done.stderr) == (cli.EXIT_FAULT, True), done.stderr
+    assert not spool.exists()
+
+
+def test_a_relay_starts_again_while_its_curator_is_away(
+    curator: FakeCurator, tmp_path: Path
+) -> None:
+    """Reports are in its spool, and more are kept."""
+    with running(curator, tmp_path / "spool"):
+        pass
+    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    with subprocess.Popen(
+        [*COMMAND, *options, "--token", TOKEN], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        said = [process.stderr.readline() for _ in range(2)]
+        process.terminate()
+    assert "Reports are kept meanwhile." in said[0]
+    assert said[1].startswith("Relay for http://127.0.0.1:1 at ")
+
+
+async def test_another_kind_of_curator_is_no_fault_of_the_relays(tmp_path: Path) -> None:
+    """A web server's 404 reaches a holder as that: its curator does not answer."""
+    elsewhere = httpx.AsyncClient(transport=httpx.ASGITransport(app=stranger_with_problems()))
+    with Spool(tmp_path / "spool") as spool:
+        client = ReportClient(elsewhere, retry=Retry(attempts=1))
+        relay = Relay(client, "https://curator.example/v1", spool, BatchSizes(5, 1))
+        transport = httpx.ASGITransport(app=create_app(relay))
+        async with httpx.AsyncClient(transport=transport, base_url="http://relay") as http:
+            answer = await http.get(f"/v1/tasks/{'0' * 64}")
+    assert (answer.status_code, answer.json()["type"]) == (502, "urn:privet:problem:overloaded")
+
+
+def stranger_with_problems() -> Starlette:
+    """A server whose errors are problem documents, as a curator's are outside its calls."""
+    stranger = Starlette()
+    add_problem_handlers(stranger, {})
+    return stranger
 
 
 WITHOUT_A_SERVER = """
@@ -248,20 +361,21 @@ def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     assert not (tmp_path / "spool").exists()
 
 
-async def test_logs_are_json_to_the_last_line(tmp_path: Path) -> None:
+async def test_logs_are_json_to_the_last_line(curator: FakeCurator, tmp_path: Path) -> None:
     """As the curator's; a line about a request has the id that the proxy gave it."""
     environment = {**os.environ, "PRIVET_RELAY_LOG_FORMAT": "json"}
-    options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
+    options = ["--curator", curator.root, "--spool", str(tmp_path / "spool"), "--token", TOKEN]
     with subprocess.Popen(
         [*COMMAND, *options], stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stderr is not None
         started = json.loads(process.stderr.readline())
         assert started["event"] == "relay started"
+        curator.down = True
         request_id = "0f" * 16
         async with httpx.AsyncClient(headers={"X-Request-ID": request_id}, timeout=60) as http:
             answer = await http.get(f"{started['url']}/v1/tasks/{'0' * 64}")
-            assert answer.status_code == 502
+            assert answer.status_code == 503
         process.terminate()
         lines = [json.loads(line) for line in process.communicate(timeout=30)[1].splitlines()]
     assert lines
@@ -271,13 +385,16 @@ async def test_logs_are_json_to_the_last_line(tmp_path: Path) -> None:
 
 
 def test_a_fault_at_the_start_is_a_json_line_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    curator: FakeCurator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever collects the log sees why there is no relay."""
     monkeypatch.setenv("PRIVET_RELAY_LOG_FORMAT", "json")
     (tmp_path / "file").write_text("no folder")
     done = subprocess.run(
-        [*COMMAND, "--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "file" / "spool")],
+        [
+            *[*COMMAND, "--curator", curator.root, "--token", TOKEN],
+            *["--spool", str(tmp_path / "file" / "spool")],
+        ],
         capture_output=True,
         text=True,
         timeout=60,
@@ -285,7 +402,7 @@ def test_a_fault_at_the_start_is_a_json_line_too(
     )
     assert done.returncode == cli.EXIT_FAULT
     (line,) = done.stderr.splitlines()
-    assert "cannot be used" in json.loads(line)["event"]
+    assert "There is no folder" in json.loads(line)["event"]
 
 
 def test_exit_statuses_are_those_of_the_page() -> None:
@@ -294,3 +411,38 @@ def test_exit_statuses_are_those_of_the_page() -> None:
     table = page.split("| exit status |")[1].split("\n\n")[0]
     listed = {int(row.split("|")[1]) for row in table.splitlines()[2:]}
     assert listed == {0, cli.EXIT_FAULT, 2, cli.EXIT_BROKEN}
+
+
+WRONG: dict[str, tuple[str, ...]] = {
+    "curator": ("--curator", "curator.example"),
+    "spool": ("--spool", "/no/folder/spool"),
+    "host": ("--host", "no such host"),
+    "port": ("--port", "70000"),
+    "least": ("--least", "many"),
+    "smallest_batch": ("--smallest-batch", "0"),
+    "every": ("--every", "0"),
+    "token": ("--token", "guessed"),
+    "metrics_token": ("--metrics-token", "guessed"),
+    "proxies": ("--proxies", "nginx"),
+    "batches": ("--batches", "ftp://127.0.0.1:9/batches"),
+    "certificate": ("--certificate", "/no/certificate"),
+    "certificate_key": ("--certificate-key", "/no/key"),
+    "one_operator": ("--one-operator=perhaps",),
+    "log_format": ("--log-format", "loud"),
+    "insecure_http": ("--insecure-http=perhaps",),
+}
+"""A wrong value of each setting."""
+
+
+@pytest.mark.usefixtures("_restored_signals")
+@pytest.mark.parametrize("name", TYPES)
+def test_each_wrong_setting_is_refused_in_a_sentence(
+    name: str, curator: FakeCurator, tmp_path: Path
+) -> None:
+    """It names the option, without a traceback, and nothing serves."""
+    options = ["--port", "0", "--curator", curator.root, "--spool", str(tmp_path / "spool")]
+    done = CliRunner().invoke(app, ["serve", *options, "--token", TOKEN, *WRONG[name]])
+    said = " ".join(re.sub(r"[│╭╰─╮╯]", " ", done.stderr).split())
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code in {cli.EXIT_FAULT, 2}  # the latter where options are read
+    assert name.replace("_", "-") in said, said

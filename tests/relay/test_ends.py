@@ -26,12 +26,14 @@ from privet.curator.settings import Settings
 from privet.protocol.batch import OUTCOME_ENDING, Batch
 from privet.protocol.errors import IllegalMove, QuotaReached, TaskNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move, Phase
-from privet.protocol.limits import LATE_SECONDS
+from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 from privet.protocol.report import Report
 from privet.protocol.status import CollectionStatus
-from privet.relay import task_watch
+from privet.relay import forwarding, task_watch
 from privet.relay.batch_writer import BatchWriter
-from privet.relay.status import BatchSizes
+from privet.relay.batches import StoredReport
+from privet.relay.forwarding import STRAGGLER_SECONDS
+from privet.relay.status import BatchSizes, RelayStatus
 from tests.curator.datastore.made import NOW, report, take, task
 from tests.keeping import keeps
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
@@ -97,7 +99,7 @@ async def test_what_came_before_the_closing_time_counts_after_it(tmp_path: Path)
 @keeps(
     "relay: no fewer than the task says go together at the end",
     in_="relay/status.py",
-    instead_of="self.least if task.smallest_batch is None else task.smallest_batch",
+    instead_of="self.least if task.smallest_batch is None else task.fewest_together",
     plant="1",
 )
 @keeps(
@@ -282,7 +284,7 @@ async def test_a_quota_that_is_reached_meanwhile_counts_what_relays_hold(tmp_pat
         single = [report(curator.task) for _ in range(3)]
         outcomes = take(curator.store, CachedTask(curator.task), single)
         assert outcomes == [Outcome.COUNTED, Outcome.COUNTED, Outcome.OVER_QUOTA]
-        with pytest.raises(TaskNotOpen):
+        with pytest.raises(QuotaReached):
             await setting.holder("late").answer(setting.address.url, RECORD)
         with pytest.raises(QuotaReached):
             await curator.direct.send(
@@ -460,3 +462,80 @@ async def test_an_outcome_that_does_not_add_up_is_not_believed(tmp_path: Path) -
             outcome.write_text(said)
             await setting.forwarder.forward()
             assert await known(setting, given) == HELD
+
+
+async def end_of(setting: Setting) -> None:
+    """The closing time, and the minute in which stragglers arrive."""
+    setting.curator.clock.advance(CLOSES - NOW)
+    await setting.forwarder.forward()
+    setting.curator.clock.advance(STRAGGLER_SECONDS)
+    await setting.forwarder.forward()
+
+
+@keeps(
+    "relay: all wait for the end where the task wants one batch",
+    in_="relay/forwarding.py",
+    instead_of='if task.smallest_batch == "all" and not',
+    plant="if False and not",
+)
+async def test_all_go_together_at_the_end(tmp_path: Path) -> None:
+    """However few the relay waits for; one that was on its way when the collection ended too."""
+    async with collecting(tmp_path, least=5, closes=CLOSES, smallest_batch="all") as setting:
+        given = await answers(setting, 23)
+        await setting.forwarder.forward()
+        setting.curator.clock.advance(CLOSES - NOW - 1)
+        await setting.forwarder.forward()
+        assert setting.curator.sent == []
+        status = RelayStatus.of(
+            setting.curator.task, BatchSizes(5), setting.spool.tallies(setting.address.id)
+        )
+        assert status.to_the_end
+        assert "together, when the collection has ended" in dict(status.lines())["waiting here"]
+        setting.curator.clock.advance(1)
+        await setting.forwarder.forward()
+        assert setting.curator.sent == []
+        late = report(setting.curator.task)
+        ((_, payload),) = late.answers
+        setting.spool.add([StoredReport(setting.address.id, (0,), late.id, payload)])
+        setting.curator.clock.advance(STRAGGLER_SECONDS)
+        await setting.forwarder.forward()
+        (together,) = setting.curator.sent
+        assert len(together) == setting.curator.counted == 24
+        assert await known(setting, given) == COUNTED
+
+
+async def test_fewer_than_a_group_are_lost_where_all_go_together(tmp_path: Path) -> None:
+    """Else the batch of one who answered alone would be of that one."""
+    async with collecting(tmp_path, least=5, closes=CLOSES, smallest_batch="all") as setting:
+        given = await answers(setting, SMALLEST_GROUP - 1)
+        await end_of(setting)
+        assert setting.curator.sent == []
+        assert await known(setting, given) == lost("too-few")
+
+
+async def test_all_go_in_parts_where_one_message_has_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report's own random id decides in which, and nothing that it came with."""
+    monkeypatch.setattr(forwarding, "MAX_BATCH", 20)
+    async with collecting(tmp_path, closes=CLOSES, smallest_batch="all") as setting:
+        given = await answers(setting, 45)
+        await end_of(setting)
+        first, second = setting.curator.sent
+        assert max(first) < min(second)
+        assert setting.curator.counted == len(first | second) == 45
+        assert await known(setting, given) == COUNTED
+
+
+async def test_all_wait_again_where_a_collection_goes_on(tmp_path: Path) -> None:
+    """Closed by hand and opened again within the minute: one batch, at the end."""
+    async with collecting(tmp_path, closes=CLOSES, smallest_batch="all") as setting:
+        await answers(setting, 20)
+        for move in (Move.CLOSE, Move.OPEN):
+            setting.curator.move(move)
+            await setting.forwarder.forward()
+            setting.curator.clock.advance(1)
+        await answers(setting, 1, start=20)
+        await end_of(setting)
+        (together,) = setting.curator.sent
+        assert len(together) == 21

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from privet import page
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedResponse
 from privet.http_server import readiness
 from privet.http_server.background import Background
@@ -316,16 +317,17 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
         assert len(curator.batches) == 1
 
 
-def test_a_relay_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_a_relay_that_cannot_start_says_why(curator: FakeCurator, tmp_path: Path) -> None:
     """A spool that is no file, an unsafe curator, a used port: one sentence and exit status 1."""
     with socket.create_server(("127.0.0.1", 0)) as used:
         port_used = used.getsockname()[1]
-        for curator, spool, port, said in [
+        for address, spool, port, said in [
             ("http://curator.example", tmp_path / "spool", 0, "--insecure-http"),
-            ("http://127.0.0.1:1", tmp_path, 0, "--spool"),
-            ("http://127.0.0.1:1", tmp_path / "spool", port_used, f"{port_used}: Address already"),
+            (curator.root, tmp_path, 0, "--spool"),
+            (curator.root, tmp_path / "spool", port_used, f"{port_used}: Address already"),
         ]:
-            options = ["--curator", curator, "--spool", str(spool), "--port", str(port)]
+            options = ["--curator", address, "--spool", str(spool), "--port", str(port)]
+            options += ["--token", "a-relays-token-7Hq2LdXw9sKvRb3TzN"]
             result = CliRunner().invoke(app, ["serve", *options])
             assert result.exit_code == 1
             assert len(result.stderr.strip().splitlines()) == 1
@@ -484,6 +486,24 @@ async def test_the_token_goes_with_batches_alone(tmp_path: Path) -> None:
         await client.status(address)
         await client.send_batch(address, b"batch")
     assert [token for _, token in sent] == [None, None, "Bearer for the relay"]
+
+
+@keeps(
+    "relay: its own files serve as no service worker",
+    in_="relay/app.py",
+    instead_of='"service-worker" in request.headers',
+    plant="False",
+)
+async def test_no_file_of_a_relay_is_a_service_worker(tmp_path: Path) -> None:
+    """Browsers name the purpose of such a script; no header widens its scope, which would end at
+    its own folder."""
+    async with relaying(FakeCurator(ONE), tmp_path / "spool") as (_, _, http):
+        for name in (page.NAMED, "preview"):
+            read = await http.get(f"{RELAY}/answer/{name}")
+            assert (read.status_code, "service-worker-allowed" in read.headers) == (200, False)
+            asked = {"Service-Worker": "script"}
+            refused = await http.get(f"{RELAY}/answer/{name}", headers=asked)
+            assert refused.status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/answer", "/answer/", "/answer/4f0c", "/v1/tasks/4f0c"])

@@ -2,20 +2,23 @@
 
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from privet.admin.results import Scope
+from privet.curator.collection.task_cache import CachedTask
 from privet.http_client.report_client import ReportClient, Retry
 from privet.protocol.calls import TELL_HOLDINGS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, PrivetError
+from privet.protocol.lifecycle import Move
 from privet.protocol.report import make_report
-from privet.protocol.status import Holdings
+from privet.protocol.status import HELD_STEP, Holdings
 from privet.relay.status import BatchSizes
-from privet.relay.telling import HELD_STEP, HOUR, Teller
-from tests.curator.datastore.made import NOW, task
+from privet.relay.telling import HOUR, Teller
+from tests.curator.datastore.made import NOW, many, task
 from tests.keeping import keeps
 from tests.problems import assert_problem
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Passing, Setting, relaying
@@ -116,6 +119,78 @@ async def test_what_is_lost_at_the_end_is_told_at_once(setting: Setting) -> None
         labels = f'{{relay="relay",task="{setting.address.id[:12]}"}}'
         assert f"privet_lost_reports{labels} 7.0" in metrics
         assert f"privet_held_reports{labels} 0.0" in metrics
+
+
+async def test_what_a_spool_held_that_is_gone_is_lost(setting: Setting, tmp_path: Path) -> None:
+    """A new one in its place has another name; what it loses itself comes on top."""
+    await answer(setting, 20)
+    setting.curator.clock.advance(HOUR)
+    await tell(setting)
+    async with relaying(setting.curator, tmp_path / "new", 30) as new:
+        new.forwarder.teller = Teller(
+            setting.forwarder.teller.client,  # type: ignore[union-attr]
+            new.forwarder.address,
+            new.spool,
+            BatchSizes(30),
+            new.watch,
+            setting.curator.clock,
+        )
+        await answer(new, 5)
+        setting.curator.clock.advance(HOUR)
+        assert await tell(new) == [Holdings(reports=20, least=30, lost={"spool-gone": 20})]
+        metrics = setting.curator.app.state.curator.metrics.text().decode()
+        assert "privet_lost_reports{" in metrics
+        assert f'task="{setting.address.id[:12]}"}} 20.0' in metrics
+        setting.curator.clock.advance(CLOSES - NOW)
+        lost = {"spool-gone": 20, "too-few": 5}
+        assert await tell(new) == [Holdings(reports=0, least=30, lost=lost)]
+
+
+async def test_a_new_spool_says_so_before_anybody_comes(setting: Setting, tmp_path: Path) -> None:
+    """What the old one held is lost at the relay's start, also of tasks that are over; once."""
+    await answer(setting, 20)
+    setting.curator.clock.advance(HOUR)
+    await tell(setting)
+    setting.curator.move(Move.CLOSE)
+    client = setting.forwarder.teller.client  # type: ignore[union-attr]
+    async with relaying(setting.curator, tmp_path / "new", 30) as new:
+        sizes, clock = BatchSizes(30), setting.curator.clock
+        for _ in range(2):
+            new.forwarder.teller = Teller(
+                client, new.forwarder.address, new.spool, sizes, new.watch, clock
+            )
+            assert await tell(new) == [Holdings(reports=0, least=30, lost={"spool-gone": 20})]
+
+
+async def test_what_a_spool_delivered_before_it_was_gone_is_not_lost(
+    setting: Setting, tmp_path: Path
+) -> None:
+    """Nor what another one delivered in its place: only what nobody counted."""
+    curator = setting.curator
+    store, made = curator.store, curator.task
+
+    def say(reports: int, spool: str, delivered: int) -> dict[str, int]:
+        said = Holdings(reports=reports, least=30, lost={}, spool=spool, delivered=delivered)
+        return store.standing.tell(made.id, "relay", said, NOW).holdings.lost
+
+    assert say(40, "aaaaaaaa", 0) == {}
+    assert say(0, "aaaaaaaa", 40) == {}, "the same spool"
+    assert say(10, "bbbbbbbb", 0) == {}, "nothing was held"
+    store.reports.take([replace(many(CachedTask(made), 30, seed=1), relay="relay")], NOW)
+    assert say(0, "cccccccc", 25) == {"spool-gone": 5}, "30 counted, 25 of them from the new one"
+    assert say(0, "cccccccc", 25) == {"spool-gone": 5}, "once"
+
+
+async def test_a_spool_that_emptied_before_it_was_removed_has_lost_none(setting: Setting) -> None:
+    """It said 20, rounded up from 7, which counted since."""
+    curator = setting.curator
+    store, made = curator.store, curator.task
+    said = Holdings(reports=HELD_STEP, least=5, lost={}, spool="aaaaaaaa")
+    store.standing.tell(made.id, "relay", said, NOW)
+    store.reports.take([replace(many(CachedTask(made), 7, seed=1), relay="relay")], NOW)
+    store.standing.replace_spool("relay", "bbbbbbbb", NOW)
+    (kept,) = store.standing.read(made.id).holdings
+    assert (kept.holdings.reports, kept.holdings.lost) == (0, {})
 
 
 async def test_since_when_it_holds_them_is_since_none_counted(setting: Setting) -> None:

@@ -6,10 +6,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from privet.learning.core.looks import factor_at
 from privet.learning.task_building.publication import dates_of
 from privet.protocol.panel import Panel
 from scripts import demo, fair_survey
-from scripts.demo import public_model, raw_forest, score, share_of
+from scripts.demo import public_model, randomized_response, raw_forest, score, share_of
 from scripts.fair_survey import has_affair
 
 
@@ -49,6 +50,18 @@ def test_later_more_people_have_had_an_affair_and_nobody_fewer() -> None:
     )
     panel = Panel(mode="rotate", waves=tuple(map(dates_of, demo.wave_dates(3, 600))))
     assert [opens for opens, _ in panel.waves][1:] == [closes for _, closes in panel.waves][:-1]
+
+
+def test_randomized_response_is_as_precise_as_it_says() -> None:
+    """Unbiased, with the interval's width by the spread of 200 surveys; each fails once in a
+    million."""
+    holders, epsilon = fair_survey.load().holders[:500], 1.0
+    found = [randomized_response(holders, epsilon, seed) for seed in range(200)]
+    shares = np.array([share for share, _ in found])
+    spread = shares.std(ddof=1)
+    assert abs(shares.mean() - share_of(holders)[0]) < 5.0 * spread / np.sqrt(200)
+    low, high = found[0][1]
+    assert (high - low) / 2.0 / factor_at(1.0) == pytest.approx(spread, rel=0.25)
 
 
 @pytest.mark.slow

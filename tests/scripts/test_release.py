@@ -41,7 +41,7 @@ def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
         assert names == [
             f"privet-{VERSION}-py3-none-any.whl",
             f"privet-holder-{VERSION}.tgz",
-            "privet-vectors-2.zip",
+            "privet-vectors-3.zip",
         ]
         wheels.append([dist / name for name in names])
     for one, another in zip(*wheels, strict=True):
@@ -66,13 +66,17 @@ def test_a_bill_names_what_its_image_installs(role: str, tmp_path: Path) -> None
         PIN.findall(pinned)
     )
     hashes = set(re.findall(r"sha256:([0-9a-f]{64})", pinned))
-    named = {
-        made["content"]
-        for each in told["components"]
-        for reference in each["externalReferences"]
-        for made in reference.get("hashes", ())
-    }
-    assert named == hashes
+    references = [each for part in told["components"] for each in part["externalReferences"]]
+    assert {made["content"] for each in references for made in each.get("hashes", ())} == hashes
+    assert all(re.fullmatch(r"https://[\w./~-]+", each["url"]) for each in references)
+
+
+def test_actions_are_named_by_their_hashes() -> None:
+    """A tag or a branch can be moved to other code, which could then publish in our name."""
+    text = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def create_task(self: TaskStore, task: Any, *rest: Any) -> bool:
             return False
     unconditional = ADD_TASK.replace("ON CONFLICT (id) DO NOTHING", "")
     with mock.patch.object(tasks, "ADD_TASK", unconditional):
-        return REAL_CREATE(self, task, *rest)
+        return bool(REAL_CREATE(self, task, *rest))
 
 
 def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -> None:

@@ -100,6 +100,17 @@ document.addEventListener("click", (event) => {
   });
 });
 
+/** A picture as a PNG file with twice its pixels, which is drawn here; its SVG is linked beside it. */
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-png]");
+  if (!button) return;
+  const image = Object.assign(new Image(), { src: button.parentElement.querySelector("a[download$='.svg']").href });
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  Object.assign(document.createElement("a"), { href: canvas.toDataURL("image/png"), download: `${button.dataset.png}.png` }).click();
+});
+
 /** Buttons that need scripts: one copies the address of a link, or of this page, and one prints. */
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy], [data-print]");
@@ -164,7 +175,7 @@ function send(form, into, submitter) {
 
 /** Show what needs scripts; a slider beside each number on a logarithmic scale. */
 function prepare(part) {
-  for (const button of part.querySelectorAll("[data-print], [data-copy]")) {
+  for (const button of part.querySelectorAll("[data-print], [data-copy], [data-png]")) {
     button.hidden = button.dataset.copy !== undefined && !navigator.clipboard; // none without TLS
   }
   for (const number of part.querySelectorAll("input[data-scale='log']")) {
@@ -224,6 +235,7 @@ async function refresh() {
     if (typed && typed.value !== typed.defaultValue) each.value = typed.value;
   }
   if (fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
+  for (const each of document.querySelectorAll("[data-all-answers]")) each.textContent = fresh.dataset.answers;
 }
 
 /** A link of somebody's own machine brings the token behind the hash, which browsers send to nobody. */

@@ -12,8 +12,8 @@ const index = document.getElementById("steps");
 const wide = matchMedia("(min-width: 60rem)");
 const KEY = "study";
 const FILES = ["public", "register"];
-const OUTSIDE = new Set([...FILES, "form_token", "planned", "unplanned", "relay", "start"]);
-const CHECK_AFTER_MS = 300;
+const OUTSIDE = new Set([...FILES, "goal", "form_token", "planned", "unplanned", "relay", "start"]);
+const CHECK_AFTER_MS = 150;
 const { title } = document;
 
 let study = {}; // the document
@@ -41,7 +41,8 @@ function fill() {
     else if (each.type === "checkbox") each.checked = value === true;
     else each.value = value;
   }
-  for (const follow of [sayOdds, sayWaves, sayLanguage, sayAnswers, showTranslations]) follow();
+  if (study.wave_count) unfold(document.getElementById("waves"));
+  for (const follow of [sayKind, sayOdds, sayWaves, sayGroups, sayLanguage, sayAnswers, sayHeadlines, showTranslations]) follow();
   document.getElementById("translations").open = study.translations.length > 0;
 }
 
@@ -79,7 +80,14 @@ let saving = Promise.resolve();
 function save() {
   if (columns() === "") return;
   const chosen = FILES.map((name) => [name, form.elements[name].files[0]]).filter(([, file]) => file);
-  const draft = { columns: columns(), changes: { ...changes }, files: chosen, saved: new Date(), step: location.hash.slice(1) };
+  const draft = {
+    columns: columns(),
+    changes: { ...changes },
+    files: chosen,
+    saved: new Date(),
+    goal: form.elements.goal.value,
+    step: location.hash.slice(1),
+  };
   saving = saving.then(() => stored("readwrite", (drafts) => drafts.put(draft, KEY))).catch(() => undefined);
 }
 
@@ -93,7 +101,7 @@ async function begin() {
     for (const [path, value] of Object.entries(draft.changes)) if (path === "translations" || form.elements.namedItem(path)) put(path, value);
   }
   fill();
-  go(draft?.columns === columns() && step(draft.step) && draft.step !== "data" ? draft.step : "questions");
+  go(draft?.columns === columns() && step(draft.step) && draft.step !== "data" ? draft.step : steps()[1].dataset.step);
   await check();
   sayLeft();
 }
@@ -103,8 +111,8 @@ async function offer() {
   const draft = await kept();
   const place = document.getElementById("draft");
   if (!draft || columns() !== "") return;
-  const [, file] = draft.files.find(([name]) => name === "public");
-  place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, with ${file.name}.`;
+  const [, file] = draft.files.find(([name]) => name === "public") ?? [];
+  place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, ${file ? `with ${file.name}` : "of one question"}.`;
   place.hidden = false;
   place.querySelector("[data-draft='discard']").onclick = () => {
     place.hidden = true;
@@ -117,8 +125,17 @@ async function offer() {
       transfer.items.add(file);
       form.elements[name].files = transfer.files;
     }
-    form.querySelector("[formaction$='/new/columns']").click();
+    aim(draft.goal);
+    form.querySelector(`[formaction$='${file ? "/new/columns" : "/new/question"}']`).click();
   };
+}
+
+/** Show what the first step needs for what somebody wants to know. */
+function aim(goal) {
+  form.elements.goal.value = goal;
+  document.getElementById("file").hidden = goal === "count";
+  for (const each of form.querySelectorAll("[data-in-waves]")) each.hidden = goal !== "change";
+  for (const each of form.querySelectorAll("[data-goal][aria-expanded]")) each.setAttribute("aria-expanded", String(each.dataset.goal === goal));
 }
 
 // ---- what is wrong
@@ -132,9 +149,13 @@ async function check() {
   body.set("form_token", form.elements.form_token.value);
   body.set("study", asFile());
   const response = await fetch(`${form.getAttribute("action")}/check`, { method: "POST", body }).catch(() => null);
-  const found = response?.ok ? await response.json() : { "": "The curator does not answer: try again, or load the page again" };
+  const silent = { faults: { "": "The curator does not answer: try again, or load the page again" }, known: { text: "", tells: false } };
+  const { faults: found, known } = response?.ok ? await response.json() : silent;
   for (const each of fields()) if (each.validity.badInput) found[each.name] = "choose a whole date";
-  if (number === asked) faults = found;
+  if (number !== asked) return;
+  faults = found;
+  for (const each of form.querySelectorAll("[data-known]")) each.textContent = known.text;
+  if (isAlone()) sayPlanned(known.tells);
 }
 
 /** The field of a fault, or that of which it is a part; null if there is none. */
@@ -238,15 +259,34 @@ function number(text) {
   return /^[-+]?[1-9]\d{0,2},\d{3}$/u.test(text.trim()) ? NaN : Number(text.trim().replace(",", "."));
 }
 
+/** Show the fields of the kind of answer that was chosen for a question without a file. */
+function sayKind() {
+  const { kind } = study.columns[0];
+  for (const each of form.querySelectorAll("[data-kind]")) each.hidden = each.dataset.kind !== kind;
+  hideUnused("bins", kind === "numeric");
+}
+
+/** Hide a setting that is of no use and has no value. */
+function hideUnused(name, isUsed) {
+  const setting = form.elements[name]?.closest(".setting");
+  if (setting) setting.hidden = !isUsed && !study[name];
+}
+
+/** Show the setting about groups where messages say openly to which one somebody belongs. */
+function sayGroups() {
+  hideUnused("smallest_group", study.columns.some(({ disclosed }) => disclosed));
+}
+
 /** The sentence below epsilon, for the number that stands there. */
 function sayOdds() {
   const epsilon = number(study.epsilon);
   form.querySelector("[data-of-hundred]").textContent = epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
 }
 
-/** Show as many waves as were chosen, and what all answers of one person cost together. */
+/** Show as many waves as were chosen, in place of the study's own days, and what all answers of one person cost together. */
 function sayWaves() {
   const count = Number(study.wave_count);
+  for (const name of ["opens", "closes"]) form.elements[name].closest(".setting").hidden = count > 0;
   for (const each of form.querySelectorAll("[data-wave]")) each.hidden = Number(each.dataset.wave) > count;
   const [epsilon, place] = [number(study.epsilon), document.getElementById("lifetime")];
   const lifetime = study.mode === "repeat" ? count * epsilon : epsilon;
@@ -255,7 +295,16 @@ function sayWaves() {
   place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
 
-const sayLanguage = () => { form.querySelector("[data-unstated]").hidden = Boolean(study.language); };
+/** Which languages of the study's texts the answer page's own words are not in. */
+function sayLanguage() {
+  form.querySelector("[data-unstated]").hidden = Boolean(study.language);
+  const [, others] = form.elements.language.querySelectorAll("optgroup");
+  const chosen = [study.language, ...study.translations.map(({ language }) => language)];
+  const unspoken = [...others.children].filter(({ value }) => chosen.includes(value)).map((each) => each.textContent);
+  const place = document.getElementById("unspoken");
+  place.querySelector("b").textContent = new Intl.ListFormat("en", { type: "disjunction" }).format(unspoken);
+  place.hidden = unspoken.length === 0;
+}
 
 /** A number with spaces between its thousands, as other pages write it. */
 const thousands = (text) => text.replace(/\B(?<![.,]\d*)(?=(?:\d{3})+(?!\d))/gu, "\u202f");
@@ -265,9 +314,13 @@ const amount = (text) => (/^\D?\d{1,4}(?!\d)/u.test(text) ? text : thousands(tex
 
 const lines = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean);
 
+/** The words by which a column's two values are called; none if they stay as they are. */
+const words = ({ means, as_is: stay }) => (stay ? [] : means.filter(Boolean));
+
 /** The categories of a column, as they are to be called. */
-function answers({ found, means, one, blank, void: gap, void_name: name, rename, categories }) {
-  if (means.some(Boolean)) return means.filter(Boolean);
+function answers(column) {
+  const { found, one, blank, void: gap, void_name: name, rename, categories } = column;
+  if (words(column).length > 0) return words(column);
   const called = new Map(found.merges.filter((_, place) => one[place] === "yes").map((pair) => [pair.old, pair.new]));
   if (blank === "missing") for (const each of Object.keys(found.blanks)) called.set(each, "");
   for (const line of lines(rename)) {
@@ -282,8 +335,10 @@ const some = (all, most) => all.slice(0, most).join(", ") + (all.length > most ?
 
 /** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
 function saidAnswers(column) {
+  const { numbers } = column.found;
+  if (column.use === "number") return `${amount(String(numbers.low))} to ${amount(String(numbers.high))} ${numbers.unit}`;
   const [low, high] = column.use === "year" ? column.found.years.map(String) : [column.low, column.high];
-  return low && !column.means.some(Boolean) ? `${amount(low)} to ${amount(high)} ${column.unit}`.trim() : some(answers(column), 8);
+  return low && words(column).length === 0 ? `${amount(low)} to ${amount(high)} ${column.unit}`.trim() : some(answers(column), 8);
 }
 
 /** The answers of each column in its row, as they are to be called. */
@@ -294,10 +349,32 @@ function sayAnswers() {
   });
 }
 
+/** The answers to the question that is to be predicted or asked alone; none of a number. */
+function classes() {
+  const column = study.columns.find(({ found }) => found.name === study.label);
+  if (!column) return [];
+  const { kind, found: { feature, label_type: type } } = column;
+  const changed = kind !== (feature?.kind ?? "") && words(column).length === 0 && { numeric: "range", categorical: "classes" }[kind];
+  if ((study.label_type || changed || type) !== "classes") return [];
+  if (kind !== "numeric" || words(column).length > 0) return answers(column);
+  return Array.from({ length: feature.high - feature.low + 1 }, (_, place) => String(feature.low + place)); // few whole numbers
+}
+
+/** Let the answer of which headlines speak be chosen among the answers, where there are several. */
+function sayHeadlines() {
+  const [choice, all] = [form.elements.headline, classes()];
+  choice.closest(".setting").hidden = all.length < 2;
+  choice.replaceChildren(choice.options[0], ...all.map((each) => new Option(each)));
+  choice.value = all.includes(study.headline) ? study.headline : "";
+  if (choice.value !== (study.headline ?? "")) put("headline", choice.value);
+}
+
+const isAlone = () => study.columns.some(({ alone }) => alone);
 const isAsked = (column) => Boolean(column.use) || column.found.name === study.label;
 
 /** A column's question as people read it. */
-const question = (column) => column.prompt.trim() || form.elements[`columns.${study.columns.indexOf(column)}.prompt`]?.placeholder || column.found.name;
+const promptOf = (column) => `columns.${study.columns.indexOf(column)}.prompt`;
+const question = (column) => column.prompt.trim() || form.elements[promptOf(column)]?.placeholder || column.found.name;
 
 // ---- translations: a field for each text of the task, in each language that was chosen
 
@@ -347,6 +424,7 @@ function addLanguage(select) {
   if (isNew) put("translations", [...study.translations, { language: select.value, texts: [] }]);
   select.value = "";
   showTranslations();
+  sayLanguage();
   save();
 }
 
@@ -354,6 +432,7 @@ function addLanguage(select) {
 
 const steps = () => [...form.querySelectorAll("[data-step]")];
 const step = (id) => form.querySelector(`[data-step="${id}"]`);
+const works = () => form.querySelector("[data-works]");
 const current = () => (step(location.hash.slice(1)) ? location.hash.slice(1) : "data");
 
 /** Mark in the index where one is, and what each step lacks. */
@@ -361,16 +440,17 @@ function sayLeft() {
   const there = steps().map((each) => each.dataset.step);
   for (const link of index.querySelectorAll("[data-to]")) {
     const { to } = link.dataset;
+    link.parentElement.hidden = there.length > 1 ? !there.includes(to) : to === "question";
     const state = link.parentElement.querySelector("small");
     if (there.length > 1 && there.includes(to)) link.href = `#${to}`;
     else link.removeAttribute("href");
     if (to === current()) link.setAttribute("aria-current", "step");
     else link.removeAttribute("aria-current");
     const left = faultsOf(to).length;
-    const works = to !== "where" || form.querySelector("[data-works]");
-    const known = faults !== null && there.length > 1 && to !== "check";
-    state.textContent = !known ? "" : left > 0 ? `${left} to fill in` : works ? "done" : "no link yet";
-    state.className = known && left === 0 && works ? "is-done" : "";
+    const isDone = to !== "where" || works();
+    const known = faults !== null && there.length > 1 && there.includes(to) && to !== "check";
+    state.textContent = !known ? "" : left > 0 ? `${left} to fill in` : isDone ? "done" : "no link yet";
+    state.className = known && left === 0 && isDone ? "is-done" : "";
   }
   const heading = step(current()).querySelector("h2").textContent;
   index.querySelector("summary").textContent = there.length > 1 ? `Step ${there.indexOf(current()) + 1} of ${there.length}: ${heading}` : "Steps";
@@ -388,13 +468,18 @@ function show(moved = true) {
   document.querySelector(".wizard").scrollIntoView();
 }
 
+/** Open all folds that an element is in, and its own. */
+function unfold(to) {
+  for (let fold = to.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+}
+
 /** Go to a step, and perhaps to a field in it. */
 function go(id, to = null) {
   if (location.hash !== `#${id}`) history.pushState(null, "", `#${id}`); // Back leads to the step before
   show();
   save();
   if (!to) return;
-  for (let fold = to.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  unfold(to);
   to.focus();
 }
 
@@ -407,24 +492,34 @@ function sayAll() {
   const { name, contact, link, purpose } = study.asker;
   const languages = [study.language, ...study.translations.map(({ language }) => language)];
   const spoken = (tag) => [...form.elements.language.options].find(({ value }) => value === (tag ?? ""))?.textContent ?? tag;
+  const days = study.waves.slice(0, Number(study.wave_count));
+  const bare = [label, ...yes].filter((column) => column && !column.prompt.trim());
   const rows = [
-    ["To be predicted", label ? withAnswers(label) : "", "questions"],
-    [`Asked besides (${yes.length})`, yes.map(withAnswers), "questions"],
-    ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "questions"]] : []),
-    ["Study", study.name, "study"],
-    ["People", faults?.holders ? "" : thousands(String(study.holders).replace(/\D/gu, "")), "study"],
-    ["Privacy of each answer", `ε = ${study.epsilon}`, "study"],
-    ["When", study.wave_count ? `${study.wave_count} waves` : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, "study"],
-    ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "study"],
-    ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker"],
-    ["Purpose", purpose, "asker"],
-    ["Languages", languages.map(spoken).join(", "), "asker"],
-    ["Where people answer", form.querySelector("[data-works]")?.dataset.works ?? "no link for people yet", "where"],
+    ...(isAlone() ? [["Question", withAnswers(label), "label"]] : [
+      ["To be predicted", label ? withAnswers(label) : "", "label"],
+      [`Asked besides (${yes.length})`, yes.map(withAnswers), "label"],
+      ...(bare.length > 0 ? [[`Without a question (${bare.length})`, `People will read ${some(bare.map((column) => `“${question(column)}”`), 8)}`, promptOf(bare[0])]] : []),
+    ]),
+    ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "label"]] : []),
+    ["Study", study.name || (isAlone() ? question(label) : ""), "name"],
+    ["People", faults?.holders ? "" : `${thousands(String(study.holders).replace(/\D/gu, ""))}${study.wave_count ? " in each wave" : ""}`, "holders"],
+    ["Privacy of each answer", `ε = ${study.epsilon}`, "epsilon"],
+    ["When", study.wave_count ? days.map(({ first, last }, place) => `wave ${place + 1}: ${first} to ${last}`) : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, study.wave_count ? "waves.0.first" : "opens"],
+    ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "invited"],
+    ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker.name"],
+    ["Purpose", purpose, "asker.purpose"],
+    ["Languages", languages.map(spoken).join(", "), "language"],
+    ["Where people answer", works()?.dataset.works ?? "no link for people yet", "relay"],
   ];
-  document.getElementById("summary").replaceChildren(...rows.map(([term, value, to]) => {
+  document.getElementById("summary").replaceChildren(...rows.map(([term, value, name]) => {
+    const to = field(name) ? stepOf(name) : "question";
     const row = document.createElement("div");
     const back = Object.assign(document.createElement("a"), { href: `#${to}`, textContent: "Change" });
     back.setAttribute("aria-label", `Change: ${term}`);
+    back.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(to, field(name));
+    });
     const [is, last] = [document.createElement("dd"), document.createElement("dd")];
     last.append(back);
     is.className = value ? "" : "is-missing";
@@ -442,12 +537,25 @@ function sayPlanned(planned) {
   if (planned) box.checked = false;
 }
 
+form.addEventListener("click", (event) => {
+  const button = event.target.closest("button[type='button'][data-goal]");
+  if (button) aim(button.dataset.goal);
+});
+/** Take a number of people from a plan, and plan with it. */
+form.addEventListener("click", ({ target }) => {
+  if (!target.dataset.people) return;
+  form.elements.holders.value = target.dataset.people;
+  form.elements.holders.dispatchEvent(new Event("input", { bubbles: true }));
+  sayAll();
+  form.requestSubmit(form.querySelector("[formaction$='/new/plan']"));
+});
 form.addEventListener("click", async (event) => {
   if (event.target.dataset.next === undefined) return;
   const id = current();
   clearTimeout(timer);
   await check();
-  if (good(faultsOf(id))) go(steps()[steps().indexOf(step(id)) + 1].dataset.step);
+  const left = steps().slice(steps().indexOf(step(id)) + 1).filter(({ dataset }) => dataset.step !== "where" || !works());
+  if (good(faultsOf(id))) go(left[0].dataset.step);
   else sayLeft();
 });
 
@@ -455,6 +563,8 @@ let isGood = false;
 form.addEventListener("submit", async (event) => {
   const { submitter } = event;
   if (isGood || submitter?.dataset.into === "relay") return;
+  if (submitter?.dataset.goal) aim(submitter.dataset.goal);
+  if (submitter?.getAttribute("formaction")?.endsWith("/new/question")) return;
   if (submitter?.dataset.into === "columns") {
     faults = form.elements.public.files.length > 0 ? {} : { public: "choose a file" };
     if (good(Object.keys(faults))) return;
@@ -475,26 +585,30 @@ form.addEventListener("formdata", ({ formData }) => {
   formData.set("study", asFile());
 });
 form.addEventListener("input", ({ target }) => {
-  if (OUTSIDE.has(target.name)) return;
-  if (target.name) put(target.name, target.type === "checkbox" ? target.checked : target.value);
+  const isFile = FILES.includes(target.name); // which a plan depends on, too
+  if (OUTSIDE.has(target.name) && !isFile) return;
+  if (target.name && !isFile) put(target.name, target.type === "checkbox" ? target.checked : target.value);
   if (columns() === "") return;
   sayOdds();
   sayWaves();
   save();
-  sayPlanned(false);
+  if (!isAlone()) sayPlanned(false);
   checkSoon();
 });
 form.addEventListener("change", ({ target }) => {
   if (columns() === "") return;
+  sayKind();
+  sayGroups();
   sayLanguage();
   sayAnswers();
+  sayHeadlines();
   if (target.dataset.translate !== undefined) addLanguage(target);
   else if (target.name) showTranslations();
 });
 form.addEventListener("privet-loaded", ({ target }) => {
   if (target.id === "relay") sayLeft();
   if (target.id === "plan") sayPlanned(target.querySelector("[name='planned']") !== null);
-  if (target.id === "published") sayPlanned(false); // what was refused may be the plan
+  if (target.id === "published" && !isAlone()) sayPlanned(false); // what was refused may be the plan
   if (target.id === "preview" && navigator.userActivation?.isActive) target.querySelector("a")?.click();
   const proposed = target.id === "columns" && document.getElementById("proposed");
   if (!proposed) return;

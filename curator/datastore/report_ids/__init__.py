@@ -162,9 +162,10 @@ class ReportIds:
 
 
 def ids_of_task(connection: Connection, task_no: int) -> Iterator[Ids]:
-    """All ids of a task, some at a time, in no order."""
+    """All ids of a task that a claim finds, some at a time, in no order."""
     rows = select(report_ids.c.id).where(report_ids.c.task_no == task_no)
-    pages = select(id_pages.c.ids).where(id_pages.c.task_no == task_no)
+    of_run = (id_pages.c.task_no == id_runs.c.task_no) & (id_pages.c.run == id_runs.c.run)
+    pages = select(id_pages.c.ids).join(id_runs, of_run).where(id_pages.c.task_no == task_no)
     for query, at_once in ((rows, READ_AT_ONCE), (pages, READ_AT_ONCE // PAGE)):
         packed = connection.scalars(query, execution_options={"yield_per": at_once})
         for part in packed.partitions():

@@ -1,7 +1,7 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
 from .descriptions import describe_node, describe_path, path_to, readable_path
-from .nodes import ancestors, boxes, cell_sums, node_depth, node_sums
+from .nodes import ancestors, boxes, cell_sums, common_node, node_depth, node_sums
 from .traversal import Traversal, locate
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "ancestors",
     "boxes",
     "cell_sums",
+    "common_node",
     "describe_node",
     "describe_path",
     "locate",

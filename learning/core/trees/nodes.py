@@ -56,3 +56,14 @@ def boxes(partition: Partition) -> tuple[Floats, Floats]:
         high[left, split] = np.minimum(high[inner, split], at)
         low[right, split] = np.maximum(low[inner, split], at)
     return low, high
+
+
+def common_node(partition: Partition, cells: NDArray[np.intp]) -> int:
+    """The lowest node above all ``cells``."""
+    above: list[list[int]] = []
+    for leaf in partition.leaves[cells]:
+        path = [int(leaf)]
+        while path[-1] != 0:
+            path.append(int(partition.parent[path[-1]]))
+        above.append(path)
+    return next(node for node in above[0] if all(node in path for path in above))

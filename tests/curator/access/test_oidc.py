@@ -358,6 +358,7 @@ def test_what_an_id_token_must_say(ours: Provider, provider: OpenIdProvider) -> 
         {"exp": None},
         {"exp": NOW - LEEWAY_SECONDS},
         {"exp": True},
+        {"exp": 10**400},
         {"iat": NOW + LEEWAY_SECONDS + 1},
         {"nbf": NOW + LEEWAY_SECONDS + 1},
     ]

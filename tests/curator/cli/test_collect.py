@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from privet.curator.cli import database as database_commands
 from privet.curator.datastore import open_store
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
@@ -93,3 +94,34 @@ def test_a_dask_cluster_collects(
     assert "30 counted" in done.out
     with closing(open_store(database)) as store:
         assert kept(store, task()) == total(task(), reports)
+
+
+class Cluster:
+    """A Dask client of a cluster that is there at the third try, and then without workers."""
+
+    tried = 0
+
+    def __init__(self, address: str, timeout: float) -> None:
+        Cluster.tried += 1
+        if Cluster.tried < 3:
+            raise OSError(f"Timed out trying to connect to {address} after {timeout} s")
+        self.workers: dict[str, int] = {}
+
+    def nthreads(self) -> dict[str, int]:
+        """The threads of each worker."""
+        return self.workers
+
+    def wait_for_workers(self, count: int) -> None:
+        """As many join."""
+        self.workers = dict.fromkeys(map(str, range(count)), 2)
+
+
+def test_a_cluster_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scheduler that is not there yet, and one without workers, each said once."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    assert database_commands.connected(Cluster, "tcp://127.0.0.1:1").nthreads() == {"0": 2}
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("No Dask scheduler answers at tcp://127.0.0.1:1 yet: waiting") == 1
+    assert said.count("has no workers yet: waiting for one") == 1

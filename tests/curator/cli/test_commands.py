@@ -7,6 +7,7 @@ import re
 import stat
 from datetime import date
 from pathlib import Path
+from random import Random
 
 import httpx
 import pyarrow as pa
@@ -68,7 +69,7 @@ def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None
     """Few all; of many, with groups of one, those in which fewest people are expected."""
     shown = ("--disclosed", "age", "--disclosed", "hours")
     few = cli("task", "create", survey, *CREATE, *shown)
-    assert "Strata" in few.out
+    assert "Disclosed groups" in few.out
     assert "disclose nothing" not in few.err
     none = cli(
         "task", "create", survey, *CREATE, *shown, "--smallest-group", "9000", "--name", "none"
@@ -77,10 +78,22 @@ def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None
     fine = ("--smallest-group", "1", "--hidden-depth", "0", "--name", "fine", *shown)
     many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
     assert many.code == 0, many.err
-    assert "The 40 smallest of 64 strata" in many.out
+    assert "The 40 smallest of 64 disclosed groups" in many.out
     listed = [int(n) for n in re.findall(r"^│ +(\d+) │ \w", many.out, re.MULTILINE)]
     assert listed == sorted(listed)
     assert len(listed) == 40
+
+
+def test_create_says_for_how_many_the_tree_is_cut(cli: Cli, survey: str) -> None:
+    """By default for ten thousand, and with a register for all of its people, who are fewer."""
+    Path("people.csv").write_text("job,count\nfarmer,300\nnurse,400\nsmith,200\n")
+    given = ("--label", "label", "--epsilon", "2", "--grower", "max_edge")
+    known = ("--disclosed", "job", "--hidden-depth", "1", "--register", "people.csv")
+    said = [cli("task", "create", survey, *given, *more).err for more in ((), known)]
+    assert "The depth is chosen for 10000 reports" in said[0]
+    assert "The depth is chosen for all in the register: set --holders" in said[1]
+    beyond = cli("task", "create", survey, *given, *known, "--holders", "1000")
+    assert "The register has 900 people, and 1000 are expected to answer" in beyond.err
 
 
 def test_create_says_what_a_task_hides_though_it_may_disclose_it(cli: Cli, survey: str) -> None:
@@ -88,7 +101,7 @@ def test_create_says_what_a_task_hides_though_it_may_disclose_it(cli: Cli, surve
     every = [f"--disclosed={name}" for name in ("age", "hours", "job", "member")]
     given = ("--label", "label", "--epsilon", "8", "--smallest-group", "2000", *every)
     some = cli("task", "create", survey, *given, "--name", "some")
-    (kept,) = re.findall(r"The task hides (.*) too: groups allow so few", some.err)
+    (kept,) = re.findall(r"The task hides (.*) too: so few disclosed groups", some.err)
     (disclosed,) = re.findall(r"disclosed +(.*)", some.out)
     names = [*kept.split(", "), *disclosed.strip(" │").split(", ")]
     assert sorted(names) == ["age", "hours", "job", "member"]
@@ -177,34 +190,56 @@ def test_models_are_fitted_promoted_and_compared(cli: Cli, survey: str) -> None:
         assert "no model yet" in refused.err
     fit = ("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     assert cli.json(*fit)["number"] == 1
-    assert "weighted" in cli(*fit).out
+    again = cli(*fit)
+    assert "weighted" in again.out
+    assert "Model 1 has the same answers and settings, so it predicts the same." in again.out
     models = cli.json("models", task_id)
     assert [(m["number"], m["aliases"]) for m in models] == [(1, ["serving"]), (2, [])]
     assert "weighted" in cli("models", task_id).out
     status = cli.json("status", task_id)
     assert (status["reports"], status["models"]) == (0, 2)
     assert "takes reports now" in cli("status", task_id).out
-    assert "100.0% of records" in cli("compare", task_id, "1", "2").out
+    compared = cli("compare", task_id, "1", "2").out
+    assert "same likeliest class │ 100 % of records" in " ".join(compared.split())
+    assert "mean change of a value │ 0 points" in " ".join(compared.split())
+    assert "better" in compared
     assert "Model 2 is serving" in cli("promote", task_id, "2").err
+    other = cli(
+        "fit", task_id, "--estimator", "weighted", "-p", "weight=inf", "-p", "counts=clipped"
+    )
+    assert (other.code, "the same answers" in other.out) == (0, False)
     cli(*fit, "--promote")
     assert "serving" in cli("models", task_id).out.splitlines()[-2]
     assert "no model 9" in cli("promote", task_id, "9").err
 
 
 def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str) -> None:
-    """And how far as many false ones moved a value; if they are all, by whatever can be."""
-    url = f"{curator_url}/v1/tasks/{created(cli, survey)}"
+    """And how far one false one moved a value; how far all do is nothing to be found."""
+    url = f"{curator_url}/v1/tasks/{created(cli, survey, '--label-part', '0')}"
     task = Task.parse(httpx.get(url, headers={"Accept": TASK_MEDIA_TYPE}).content)
     body = make_report(task, {**json.loads(PERSON), "label": 1}, os.urandom).pack()
     sent = httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
     assert sent.status_code == 201
     printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
-    said = "direct reports │ 1; as many false reports moved a cell's value by up to 1, among those "
-    assert said in printed
-    assert "one false report │ moved a cell's value by up to 1, among those tried" in printed
-    grows = "The collection takes answers, so its figures may still change."
+    assert "direct reports │ 1 │" in printed
+    assert "that many false reports" not in printed
+    assert "one false report │ moved a group's figure by 100 points in the worst" in printed
+    predicted = " ".join(cli("predict", task.id, "--record", PERSON).out.split())
+    assert "share of 1 in its cell │ too few answers" in predicted
+    grows = "Open: figures may still change."
     assert grows in printed
     assert grows in " ".join(cli("status", task.id).out.split())
+    cli("fit", task.id, "--estimator", "weighted")
+    compared = " ".join(cli("compare", task.id, "1", "2").out.split())
+    assert "accuracy of model 2's cells less model 1's │ 0 (0 to 0)" in compared
+    assert "model 1 and model 2 are equally good" in compared.lower()
+    draw = Random(0).randbytes
+    for _ in range(9):
+        body = make_report(task, {**json.loads(PERSON), "label": 1}, draw).pack()
+        httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
+    printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
+    assert "accuracy │ not known yet" in printed
+    assert "Brier score" not in printed
 
 
 def test_predict_one_record(cli: Cli, fitted: str) -> None:
@@ -272,7 +307,7 @@ def test_truth_values_are_one_category_from_file_to_prediction(
     assert written["classes"] == ["False", "True"]
 
 
-def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
+def test_predict_numbers(cli: Cli, tmp_path: Path, curator_url: str) -> None:
     """A numeric label is printed with its interval, and written without class columns."""
     file = tmp_path / "line.csv"
     file.write_bytes(samples.line())
@@ -280,6 +315,15 @@ def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
     cli("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     printed = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
     assert "mean of its cell" in printed.out
+    report = {"x": 0.5, "z": 0.1, "y": 1.0}
+    url = f"{curator_url}/v1/tasks/{task_id}"
+    task = Task.parse(httpx.get(url, headers={"Accept": TASK_MEDIA_TYPE}).content)
+    body = make_report(task, report, os.urandom).pack()
+    httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
+    cli("fit", task_id, "--estimator", "weighted", "-p", "weight=0", "--promote")
+    few = " ".join(cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}').out.split())
+    assert "mean of its cell │ too few answers" in few
+    cli("promote", task_id, "1")
     out = tmp_path / "p.csv"
     cli("predict", task_id, "--csv", str(file), "-o", str(out))
     header = next(csv.reader(out.read_text().splitlines()))

@@ -4,11 +4,15 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from privet.curator.datastore import open_store
+from privet.protocol.lifecycle import Move
 from tests.curator.cli.conftest import Cli
+from tests.curator.datastore.made import NOW, group, open_task, report, task
 
 
 @pytest.fixture
@@ -123,6 +127,24 @@ def test_a_backup_is_restored(run: Cli, database: str, copy: str, tmp_path: Path
         refused = run("restore", source, "--database", place)
         assert refused.code == 1
         assert said in refused.err
+
+
+def test_a_restored_backup_names_tasks_of_relays(run: Cli, tmp_path: Path) -> None:
+    """Those that are open, and have reports of any; docs/operations.md says what to ask them."""
+    address = f"sqlite:///{tmp_path}/privet.db"
+    with closing(open_store(address)) as store:
+        for name in ("Direct", "Relayed", "Closed"):
+            cached = open_task(store, task(name))
+            sent = group(cached, [report(cached.task)])
+            by = "" if name == "Direct" else "north"
+            store.reports.take([replace(sent, relay=by)], NOW)
+        store.tasks.move(task("Closed").id, Move.CLOSE, NOW)
+    assert run("backup", str(tmp_path / "copy.db"), "--database", address).code == 0
+    target = f"sqlite:///{tmp_path}/new.db"
+    restored = run("restore", str(tmp_path / "copy.db"), "--database", target)
+    (line,) = (line for line in restored.err.splitlines() if "through" in line)
+    assert line.startswith("Relayed: reports came through north. A relay sends none a second time")
+    assert "privet_missing_reports" in line
 
 
 def test_a_database_that_is_not_there_is_told(

@@ -11,10 +11,9 @@ from pydantic import Field
 from typer.testing import CliRunner
 
 from privet import curator
-from privet.admin.results import Scope
+from privet.admin.calls import ApiCall
 from privet.curator.cli import PLACES, app
 from privet.curator.cli.options import with_settings
-from privet.curator.http import ROUTES
 from privet.curator.http.routes import BY_HAND
 from privet.curator.operations.table import OPERATIONS
 from privet.curator.settings import Settings
@@ -22,6 +21,8 @@ from privet.learning.core.onnx import OPERATORS
 from privet.learning.task_building.inputs import Input, inputs_of
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.settings import Rows, TaskSettings
+from scripts.pages import table_of
+from scripts.write_calls import calls_of_programs
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -40,27 +41,25 @@ def test_every_command_is_documented() -> None:
     program: Any = typer.main.get_command(app)
     known = set(commands(program))
     groups = "|".join(name for name, place in PLACES.items() if place.example is None)
-    documented = set(re.findall(rf"`privet ((?:(?:{groups}) )?[a-z]+)", table))
+    documented = set(re.findall(rf"`privet ((?:(?:{groups}) )?[a-z-]+)", table))
     assert documented == known
 
 
-def test_every_call_is_documented() -> None:
-    """The table of calls has every address of the API."""
-    text = (DOCS / "api.md").read_text()
-    for route in ROUTES:
-        for method in getattr(route, "methods", ()):
-            assert f"`{method} {route.path}`" in text  # type: ignore[attr-defined]
+def test_the_table_of_calls_is_the_curators() -> None:
+    """``python -m scripts.write_calls`` writes it."""
+    assert table_of(DOCS / "api.md", "calls") == calls_of_programs().splitlines()
 
 
-def test_every_operation_is_documented_as_it_is_declared() -> None:
-    """Who may call is in the table of calls, and each action in that of the audit log."""
-    lines, log = (DOCS / "api.md").read_text().splitlines(), (DOCS / "operations.md").read_text()
+def test_every_call_of_programs_is_taken() -> None:
+    """By a use case of its own, and under its name."""
+    taken = {each.name.upper(): each.call for each in OPERATIONS.values() if each.call}
+    assert taken == {call.name: call for call in ApiCall}
+
+
+def test_every_action_is_documented() -> None:
+    """In the table of the audit log."""
+    log = (DOCS / "operations.md").read_text()
     for operation in OPERATIONS.values():
-        scope = operation.scope
-        who = scope.value if isinstance(scope, Scope) else "anyone"
-        for line in lines if operation.path else ():
-            if line.startswith("|") and f"`{operation.method} {operation.path}`" in line:
-                assert line.split("|")[2].strip().startswith(who), operation.name
         assert not operation.audit or f"`{operation.audit}`" in log, operation.name
 
 

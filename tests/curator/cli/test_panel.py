@@ -52,7 +52,7 @@ def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url:
         answered(url, subject)
     status = cli("panel", "status", "survey")
     assert status.code == 0
-    assert "One wave has reports so far." in status.out
+    assert "One wave has answers so far: a change shows once another has." in status.out
     waves = cli.json("panel", "status", panel)["waves"]
     assert [(wave["wave"], wave["reports"]) for wave in waves] == [(1, 2), (2, 0)]
     fitted = cli("panel", "fit", "survey", "--json")
@@ -135,7 +135,7 @@ def test_changes_of_large_numbers_have_no_exponent(
     told = cli.json("panel", "status", panel)
     change = {"path": [], "name": "pay", "since": 1, "wave": 2, "before": 2.5e6, "after": 2.4e6}
     told |= {"changes": [change | {"low": -150_000.0, "high": 20_000.0}]}
-    monkeypatch.setattr(CuratorClient, "waves", lambda *_: told)
+    monkeypatch.setattr(CuratorClient, "waves", lambda *_, **__: told)
     said = cli("panel", "status", panel).out
     assert f"{amount(2.5e6)} to {amount(2.4e6)}" in said
     assert f"{amount(-150_000.0)} to +{amount(20_000.0)}" in said

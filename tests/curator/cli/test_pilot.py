@@ -110,13 +110,20 @@ def test_a_certificate_is_of_one_address(tmp_path: Path) -> None:
 
 @contextmanager
 def piloting(folder: Path, stop: signal.Signals) -> Iterator[dict[str, str]]:
-    """A pilot as a process, for phones: what it said, by its lines' first words."""
+    """A pilot as a process, for phones: what it said, by its lines' first words, and its link.
+
+    The link for people is all that standard output has.
+    """
     file = folder / "survey.csv"
     file.write_bytes(samples.survey())
     words = ["pilot", str(file), "--label", "label", "--grower", "cart", "--depth", "2"]
     words += ["--folder", str(folder / "kept"), "--host", "127.0.0.1", "--no-browser"]
     command = [sys.executable, "-m", "privet.curator", *words, "--port=0", "--relay-port=0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    link = folder / "link"
+    with (
+        link.open("w") as output,
+        subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True) as process,
+    ):
         assert process.stderr is not None
         said = {}
         for line in process.stderr:
@@ -125,6 +132,7 @@ def piloting(folder: Path, stop: signal.Signals) -> Iterator[dict[str, str]]:
             if line.startswith("Everything"):
                 break
         try:
+            (said["People"],) = link.read_text().splitlines()
             yield said
         finally:
             process.send_signal(stop)

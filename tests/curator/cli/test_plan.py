@@ -33,8 +33,8 @@ def test_a_plan_answers_in_words(
     )  # fmt: skip
     assert printed.code == 0
     for words in (
-        "20 000 holders at ε = 2 are",
-        "In half of the cells",
+        "with 20\u202f000 people",
+        "In half of the 4 planned groups",
         "People needed, by precision",
     ):
         assert words in printed.out
@@ -57,14 +57,11 @@ def test_a_plan_is_for_the_settings_of_the_task(cli: Cli, survey: str) -> None:
 
 
 def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
-    """An unknown grower is named with those there are, and a former mechanism is refused."""
+    """An unknown grower is named with those there are."""
     given = ("--label", "label", "--holders", "50", "--epsilon", "2")
     refused = cli("plan", "--public", survey, *given, "--grower", "oak")
     assert refused.code == 1
     assert "Unknown grower 'oak': choose one of" in refused.err
-    refused = cli("plan", "--public", survey, *given, "--mechanism", "auto")
-    assert refused.code == 1
-    assert "mechanism=auto no longer exists: leave it out" in refused.err
 
 
 def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:

@@ -57,15 +57,6 @@ def test_impossible_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
                 read_settings({})
 
 
-def test_a_former_setting_is_refused_with_what_there_is_instead(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By its name, and a setting of another name is not suggested."""
-    monkeypatch.setenv("PRIVET_MAX_JOBS", "2")
-    with pytest.raises(InvalidRequest, match=r"PRIVET_MAX_JOBS no longer .*PRIVET_WORKERS"):
-        read_settings({})
-
-
 def test_the_other_commands_variables_are_known() -> None:
     """Every variable that a command of the three reads, and no more."""
 
@@ -129,3 +120,69 @@ def test_what_cannot_be_served_is_told_and_no_token_is_lost(run: Cli, tmp_path: 
             assert said in refused.err
             assert "Traceback" not in refused.err
     assert not database.exists()
+
+
+SIGN_IN = {
+    "oidc_issuer": "https://login.example",
+    "oidc_client_id": "privet",
+    "oidc_client_secret": secrets.token_urlsafe(32),
+    "oidc_redirect_uri": "https://curator.example/sign-in/callback",
+    "oidc_admins": "admin",
+}
+NOBODY_SIGNS_IN = {**SIGN_IN, "oidc_admins": ""}
+WRONG: dict[str, tuple[str, dict[str, str]]] = {
+    "database": ("mysql://host/name", {}),
+    "host": ("no such host", {}),
+    "port": ("70000", {}),
+    "workers": ("0", {}),
+    "admin_token": ("guessed", {}),
+    "signing_key": ("/no/key", {}),
+    "new_signing_key": ("perhaps", {}),
+    "guard_models": ("perhaps", {}),
+    "dashboard": ("perhaps", {}),
+    "oidc_issuer": ("login.example", SIGN_IN),
+    "oidc_client_id": ("", SIGN_IN),
+    "oidc_client_secret": ("guessed", SIGN_IN),
+    "oidc_redirect_uri": ("https://curator.example", SIGN_IN),
+    "oidc_scope": ("profile", SIGN_IN),
+    "oidc_claim": ("", SIGN_IN),
+    "oidc_admins": (",", NOBODY_SIGNS_IN),
+    "oidc_fitters": (" ", NOBODY_SIGNS_IN),
+    "oidc_readers": (" , ", NOBODY_SIGNS_IN),
+    "oidc_session_seconds": ("0", SIGN_IN),
+    "oidc_audience": ("privet", SIGN_IN),
+    "worker_memory": ("4GB", {}),
+    "keep_tasks_days": ("-1", {}),
+    "certificate_of": ("curator.example", {}),
+    "backups": ("/no/folder", {}),
+    "database_disk": ("/no/folder", {}),
+    "trusted_proxies": ("nginx", {}),
+    "root_path": ("privet/", {}),
+    "rate_limit": ("-1", {}),
+    "token_tries": ("many", {}),
+    "relay_rate_limit": ("-1", {}),
+    "cors_holders": ("perhaps", {}),
+    "log_format": ("loud", {}),
+}
+"""A wrong value of each setting, and the settings beside which it is wrong."""
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_each_wrong_setting_is_refused_in_a_sentence(
+    name: str, run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the setting, and nothing serves."""
+    value, beside = WRONG[name]
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # so that nothing ever serves
+        fine = {"database": f"sqlite:///{tmp_path}/x.db", "port": str(taken.getsockname()[1])}
+        given = {**fine, **beside, name: value}
+        if name in {"database", "signing_key"}:  # which are opened after the port
+            given["port"] = "0"
+        for setting, text in given.items():
+            monkeypatch.setenv(f"PRIVET_{setting.upper()}", text)
+        refused = run("serve")
+    assert refused.code == 1
+    (sentence,) = refused.err.splitlines()
+    assert sentence.startswith("Error: ")
+    assert sentence.endswith(".")
+    assert name in sentence.lower()

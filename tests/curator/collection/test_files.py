@@ -237,7 +237,7 @@ def deadly(folder: str, name: str, canonical: bytes, source: str) -> CheckedBatc
 @keeps(
     "threat-model: a file that kills its reader is named",
     in_="curator/collection/files.py",
-    instead_of='yield CollectedFile(name, fault="The process that read it died: remove it.")',
+    instead_of="yield CollectedFile(name, fault=READER_DIED)",
     plant="raise",
 )
 def test_a_file_that_kills_its_reader_is_named(
@@ -247,7 +247,7 @@ def test_a_file_that_kills_its_reader_is_named(
     readers: Workers,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Another process reads the files after it."""
+    """Another process reads the files after it; nobody is told to remove it."""
     batches = BatchFolder(folder)
     for _ in range(3):
         batches.write(cached.id, batch_of([report(cached.task)]))
@@ -256,7 +256,9 @@ def test_a_file_that_kills_its_reader_is_named(
     monkeypatch.setattr(files, "prepare", deadly)
     found = collected(store, cached, folder, readers, remove=True)
     assert sum(file.outcomes["counted"] for file in found) == 3
-    assert [(file.name, "died" in file.fault) for file in found if file.fault] == [(killer, True)]
+    assert [(file.name, "Keep the file" in file.fault) for file in found if file.fault] == [
+        (killer, True)
+    ]
     assert batches.names(cached.id) == [killer]
 
 

@@ -46,7 +46,7 @@ def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
         (b"\xc1", MalformedReport),
         (packed[:-1], MalformedReport),
         (packed + b"\x00", MalformedReport),
-        (packed.replace(b"version\x03", b"version\x04"), MalformedReport),
+        (packed.replace(b"version\x04", b"version\x03"), MalformedReport),
         (b"\x93" * 1000, MalformedReport),
         (foreign.pack(), TaskMismatch),
         (long.pack(), WrongPayload),

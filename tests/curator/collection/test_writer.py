@@ -13,6 +13,7 @@ from privet.curator.datastore.postgres import BULK
 from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
+from privet.intake.writer import FailedCommits
 from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 from tests.curator.datastore.made import group, kept, report, total
 from tests.keeping import keeps
@@ -103,9 +104,10 @@ async def test_a_failed_commit_is_logged_with_its_tasks(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Single reports and batches fail for their senders, and the log names the task each time."""
+    """Single reports and batches fail for their senders, and the log names the task, in one line
+    for both, which follow at once, unless nobody foresaw it."""
     writer = Writer(store, clock, Metrics(), max_queue=10)
-    for error in (StorageFailed("the disk is full"), ZeroDivisionError()):
+    for error, lines in ((StorageFailed("the disk is full"), 1), (ZeroDivisionError(), 2)):
         caplog.clear()
         monkeypatch.setattr(store.reports, "take", Mock(side_effect=error))
         body = report(cached.task).pack()
@@ -113,7 +115,7 @@ async def test_a_failed_commit_is_logged_with_its_tasks(
             await put(writer, cached, body)
         with pytest.raises(PrivetError):
             await writer.put_batch(group(cached, [report(cached.task)]))
-        assert [cached.id in record.getMessage() for record in caplog.records] == [True, True]
+        assert [cached.id in record.getMessage() for record in caplog.records] == [True] * lines
     writer.stop()
 
 
@@ -146,3 +148,17 @@ async def test_all_who_load_a_task_at_once_share_it(store: Store, cached: Cached
     tasks = task_cache(store)
     loaded = await asyncio.gather(*(tasks.load(cached.id) for _ in range(8)))
     assert {id(own) for own in loaded} == {id(tasks.get(cached.id))}
+
+
+def test_many_failed_commits_share_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """A disk that fails for seconds does not fill the log, too."""
+    clock = ManualClock(0.0)
+    failed = FailedCommits(clock)
+    for _ in range(50):
+        failed.log("a task", OSError("full"))
+        clock.advance(0.1)
+    failed.log("a task", ValueError("another"))
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 6
+    assert said[1].endswith("more since the last such line")
+    assert said[-1] == "commit failed for task a task: another"

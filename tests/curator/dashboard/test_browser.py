@@ -1,18 +1,28 @@
 """A person runs a collection in a real browser, and nothing else."""
 
+import os
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
+from privet.admin.client import CuratorClient
+from privet.admin.results import Scope
 from privet.curator.datastore import open_store
-from scripts.first_visits import answer
+from privet.learning.display.picture import lay_out, to_svg
+from privet.protocol.features import Numeric, columns_of
+from privet.protocol.partition import LEAF, Partition
+from scripts.first_visits import Visit, answer, ask
 from scripts.screenshots import sign_in
 from scripts.servers import running_relay
 from tests.browsing import violations
@@ -22,6 +32,7 @@ from tests.curator.use_cases import new_curator
 from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
 from tests.manual_clock import ManualClock
+from tests.served import serving
 
 pytestmark = pytest.mark.needs("chromium")
 MARKUP = "<img src=x onerror=document.title=1>"
@@ -101,9 +112,10 @@ def test_from_a_file_to_the_first_answer(
     token = issue(curator, "relay", "relay")
     admin.get_by_role("navigation").get_by_role("link", name="New study").click()
     admin.wait_for_url("**/new")  # with its scripts
-    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Who, and how many").click()
+    admin.get_by_label("Records with known answers").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    admin.get_by_label("Which column should be predicted?").select_option("label")
+    predict_label(admin)
     age = admin.get_by_role("group", name="age")
     age.locator("summary").click()
     age.get_by_label("From").fill("16")
@@ -121,7 +133,11 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
     admin.get_by_label("Purpose").fill("To learn who is a member.")
-    admin.get_by_label("Language of all these texts").select_option("en")
+    language = admin.get_by_label("Language of all these texts")
+    language.select_option("fr")
+    admin.get_by_text("The answer page itself does not speak Français:").wait_for()
+    language.select_option("en")
+    assert admin.locator("#unspoken").is_hidden()
     admin.get_by_text("In other languages").click()
     admin.get_by_label("Translate into").select_option("de")
     translated = admin.get_by_label("Question: How old are you?", exact=True)
@@ -141,6 +157,7 @@ def test_from_a_file_to_the_first_answer(
         "How old are you? – 16 to ",
         "Hours – 0 to 60",
         "Job – farmer, nurse, smith",
+        "People will read “Label”, “Hours”, “Job”",
         "1\u202f500",
         "Left out (1)\n",
     ):
@@ -154,12 +171,24 @@ def test_from_a_file_to_the_first_answer(
     assert admin.inner_text("#plan") == ""
     admin.unroute("**/new/plan")
     admin.get_by_role("button", name="Plan", exact=True).click()
-    fair = admin.get_by_text("however often you look")
+    fair = admin.get_by_text("you may look as often as you like")
     fair.wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
-    assert admin.locator("[name=unplanned]").is_hidden()
+    unplanned = admin.locator("[name=unplanned]")
+    assert unplanned.is_hidden()
+    people = {"name": "people.csv", "mimeType": "text/csv", "buffer": b"age\n30\n"}
+    admin.locator("[name=register]").set_input_files(people)
+    unplanned.wait_for()  # of other people the plan is another
+    admin.locator("[name=register]").set_input_files([])
     assert "Institute for Work (survey@institute.example) asks" in admin.inner_text("#plan")
     assert violations(fair) == []
+    more = admin.locator("[data-people]").first
+    people = more.get_attribute("data-people")
+    assert re.match(r"±\s5\.0\spoints", more.locator("xpath=ancestor::tr").inner_text())
+    more.click()
+    reached = r"^±\s(?:4\.\d|5\.0)\spoints with\s" + r"\s?".join(people) + r"\speople"
+    admin.locator("#plan h3", has_text=re.compile(reached)).wait_for()
+    assert admin.evaluate("document.querySelector('[name=holders]').value") == people
     admin.get_by_role("button", name="Publish", exact=True).click()
     admin.wait_for_url("**/tasks/*", timeout=60_000)
     admin.get_by_role("heading", name="Who is a member").wait_for()
@@ -209,6 +238,74 @@ def test_from_a_file_to_the_first_answer(
         answer(holder)
         admin.bring_to_front()
         admin.locator("#reports").get_by_text("1", exact=True).wait_for(timeout=60_000)
+        assert admin.text_content("[data-all-answers]") == "1 answer"
+
+
+@pytest.mark.slow
+def test_one_question_takes_four_clicks(browser: Any, tmp_path: Path) -> None:
+    """And three fields besides who asks, no file and 15 seconds, from the page that the pilot
+    opens to a link at which somebody answers."""
+    with RunningCurator(tmp_path) as curator, closing(browser.new_context()) as context:
+        admin = CuratorClient(curator.url, curator.token)
+        token = admin.issue_token("relay", Scope.RELAY).token
+        with running_relay(tmp_path, curator.url, token, least=1, every=1.0) as relay:
+            admin.name_relay(relay.url)
+            context.set_default_timeout(120_000)
+            visit = Visit.begin("one question", context)
+            link = ask(visit.tab, curator.url, curator.token)
+            seconds = time.monotonic() - visit.started
+            busy = max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)  # with other work
+            assert (visit.clicks, visit.fields) == (4, 2 + 4)
+            assert seconds <= 15.0 * busy
+            assert link.startswith(relay.url)
+            assert violations(visit.tab.get_by_role("heading", name="Have you ever").first) == []
+            visit.tab.goto(link)
+            answer(visit.tab)
+
+
+def test_the_headlines_answer_is_chosen_among_the_answers(
+    curator: RunningCurator, admin: Any, tmp_path: Path
+) -> None:
+    """Those of the one question, or of the file's column as they are called; a number has none."""
+    headline = admin.get_by_label("Answer that headlines speak of")
+    options = "field => [...field.options].slice(1).map(each => each.value)"
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_role("button", name="How many One question").click()
+    admin.get_by_text("Name, dates, privacy, languages and more").click()
+    assert headline.evaluate(options) == ["yes", "no"]
+    headline.select_option("no")
+    answers = admin.get_by_label("Answers, one per line")
+    answers.fill("often\nnever\nno")
+    answers.blur()
+    assert headline.evaluate(options) == ["often", "never", "no"]
+    assert headline.input_value() == "no"
+    answers.fill("often\nnever")
+    answers.blur()
+    assert headline.input_value() == "", "which is no answer any more"
+    admin.locator("[name='columns.0.kind']").select_option("a number")
+    headline.wait_for(state="hidden")
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    admin.get_by_role("link", name="What you want to know").click()
+    admin.get_by_role("button", name="Who, and how many").click()
+    admin.get_by_label("Records with known answers").set_input_files(file)
+    admin.get_by_role("button", name="Read the file").click()
+    label = admin.get_by_label("Which column should be predicted?")
+    label.wait_for()
+    for name, classes in (("job", ["farmer", "nurse", "smith"]), ("label", ["0", "1"])):
+        label.select_option(name)
+        headline.wait_for()
+        assert sorted(headline.evaluate(options)) == sorted(classes)
+    label.select_option("age")
+    headline.wait_for(state="hidden")
+
+
+def predict_label(tab: Any) -> None:
+    """Choose the column of 0 and 1 that is to be predicted, and leave these as they are."""
+    tab.get_by_label("Which column should be predicted?").select_option("label")
+    words = tab.get_by_role("group", name="label: what do 0 and 1 mean?")
+    words.get_by_label("Leave them as they are").check()
+    words.get_by_label("0 means").wait_for(state="hidden")
 
 
 def go_on(tab: Any, title: str) -> None:
@@ -239,14 +336,16 @@ def test_the_wizard_says_what_is_missing_where(
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey().replace(b"true", b"1").replace(b"false", b"0"))
     admin.goto(f"{curator.url}/new")
+    admin.get_by_role("button", name="Who, and how many").click()
     admin.get_by_role("button", name="Read the file").click()
     alert = admin.get_by_role("alert").filter(has_text="There is a problem")
-    assert violations(alert.get_by_text("Public records: choose a file")) == []
-    admin.get_by_label("Public records").set_input_files(file)
+    assert violations(alert.get_by_text("Records with known answers: choose a file")) == []
+    admin.get_by_label("Records with known answers").set_input_files(file)
     large = {"title": "The body is above the published limit", "detail": "Send less at a time."}
     admin.route("**/new/columns", lambda route: route.fulfill(status=413, json=large), times=1)
     admin.get_by_role("button", name="Read the file").click()
     admin.get_by_text("above the published limit. Send less at a time.").wait_for()
+    admin.wait_for_function("document.activeElement.id === 'problem'")  # in the next frame
     admin.evaluate(WATCH_STEPS)
     admin.get_by_role("button", name="Read the file").focus()
     admin.keyboard.press("Enter")
@@ -262,10 +361,14 @@ def test_the_wizard_says_what_is_missing_where(
     link.press("Enter")
     assert label.evaluate("field => field === document.activeElement")
     assert label.get_attribute("aria-invalid") == "true"
-    label.select_option("label")
+    said = "member: what do 0 and 1 mean: say what they mean, or leave them as they are"
+    assert alert.get_by_role("link", name=said).count() == 1
+    admin.get_by_role("group", name="member: what").get_by_label("Leave them").check()
+    predict_label(admin)
     alert.wait_for(state="hidden")
     assert (admin.locator(".fault").count(), admin.title()) == (0, "New study: Privet")
     words = admin.get_by_role("group", name="member: what do 0 and 1 mean?")
+    words.get_by_label("Leave them").uncheck()
     words.get_by_label("0 means").fill("no")
     steps = admin.get_by_role("navigation", name="Steps")
     steps.get_by_role("listitem").filter(has_text="Questions").get_by_text(
@@ -329,11 +432,13 @@ def test_each_step_says_what_is_wrong_with_it(
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey())
     admin.goto(f"{curator.url}/new")
-    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Who, and how many").click()
+    admin.get_by_label("Records with known answers").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    admin.get_by_label("Which column should be predicted?").select_option("label")
+    predict_label(admin)
     age = admin.get_by_role("group", name="age")
     age.locator("summary").click()
+    age.get_by_label("Disclose").check()
     age.get_by_label("From").fill("ninety")
     said_on_going_on(admin, "Questions", {"age, From": "write a number, such as 0.5"})
     age.get_by_label("From").fill("90")
@@ -412,9 +517,10 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
     with RunningCurator(tmp_path) as curator:
         sign_in(tab, curator.url, curator.token)
         tab.goto(f"{curator.url}/new")
-        tab.get_by_label("Public records").set_input_files(file)
+        tab.get_by_role("button", name="Who, and how many").click()
+        tab.get_by_label("Records with known answers").set_input_files(file)
         tab.get_by_role("button", name="Read the file").click()
-        tab.get_by_label("Which column should be predicted?").select_option("label")
+        predict_label(tab)
         go_on(tab, "The study")
         tab.get_by_label("Name of the study").fill("Months")
         go_on(tab, "Who is asking")
@@ -440,11 +546,16 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
             row.get_by_label("First day").fill(first)
             row.get_by_label("Last day").fill(last)
         assert tab.get_by_role("group", name="Wave 3").is_hidden()
+        assert tab.locator("[name=opens]").or_(tab.locator("[name=closes]")).count() == 2
+        assert tab.locator("[name=opens]:visible, [name=closes]:visible").count() == 0
         assert violations(lifetime) == []
         tab.set_viewport_size({"width": 390, "height": 740})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
         tab.get_by_text("Step 3 of 6: The study").click()
         tab.get_by_role("link", name="Check and publish").click()
+        said = tab.inner_text("#summary")
+        for wave, (first, last) in enumerate(zip(days[::2], days[1::2], strict=True), 1):
+            assert f"wave {wave}: {first} to {last}" in said
         tab.get_by_role("button", name="Plan", exact=True).click()
         asked = tab.locator("#asked-when", has_text="They are asked 2 times. Each person answers")
         asked.wait_for(timeout=120_000)
@@ -539,7 +650,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.locator("form:visible, button:visible, header:visible").count() == 0
     assert admin.locator("#says-title:visible, .cells.narrow:visible").count() == 2
     assert admin.locator(".tree svg:visible, footer:visible").count() == 0
-    assert admin.locator(".help", has_text="At each cell, ●").is_visible()
+    assert admin.locator(".help", has_text="● is a group's").is_visible()
     assert admin.locator("#predict-title:visible").count() == 1  # with its prediction
     assert admin.locator("#trial-title").is_hidden()  # nothing was tried
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -583,7 +694,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.set_viewport_size({"width": 1280, "height": 740})
     admin.get_by_role("link", name="Model 1").click()
     admin.locator(".untold > summary").first.click()  # of none of its cells anything is known
-    admin.locator(".tree .node a").first.click()
+    admin.locator(".tree .node a").last.click()  # the first has all
     admin.locator("#node", has_text="Holders here:").wait_for()
     admin.route("**/trial?*", lambda _: None, times=1)
     admin.get_by_label("Way to fit").select_option("weighted")
@@ -621,6 +732,95 @@ def test_markup_in_a_task_is_text(curator: RunningCurator, admin: Any, task: str
     assert admin.inner_text("h1") == MARKUP
 
 
+def test_words_of_a_tree_end_before_its_bars(tab: Any) -> None:
+    """In the fonts that this machine has, with wide letters and figures."""
+    names = ("commute_km", "wwwww", "iiiii", "WFH days, mean", "月収")
+    features = tuple(Numeric(name=name, low=0.0, high=26.55) for name in names)
+    at = np.arange(len(names))
+    tree = Partition.build(
+        len(names),
+        feature=[*at, *[LEAF] * 6],
+        threshold=[0.5] * len(names) + [0.0] * 6,
+        left=[*(5 + at), *[LEAF] * 6],
+        right=[1, 2, 3, 4, 10, *[LEAF] * 6],
+    )
+    tab.set_content(to_svg(lay_out(tree, columns_of(features))))
+    beyond = """groups => groups.map(each =>
+        each.querySelector("text").getBoundingClientRect().right
+        - each.querySelectorAll("rect")[1].getBoundingClientRect().left)"""
+    gaps = tab.locator("g.node").evaluate_all(beyond)
+    assert len(gaps) == 11
+    assert max(gaps) < 0.0
+
+
+def test_a_chart_is_saved_as_it_is_drawn(curator: RunningCurator, admin: Any) -> None:
+    """As SVG, PNG and CSV, from what the page carries, by the example of a new study."""
+    task = curator.create(samples.survey(), name="charts", label="label", epsilon=4, depth=1)
+    admin.goto(f"{curator.url}/tasks/{task}")
+    admin.get_by_text("an example with sample data").click()
+    figure = admin.locator("#sample figure")
+    saved = {}
+    for kind in ("SVG", "PNG", "CSV"):
+        with admin.expect_download() as download:
+            figure.get_by_text(kind, exact=True).click()
+        assert download.value.suggested_filename == f"example.{kind.lower()}"
+        saved[kind] = Path(download.value.path()).read_bytes()
+    assert saved["SVG"].startswith(b"<svg")
+    assert saved["PNG"].startswith(b"\x89PNG")
+    bars = figure.locator("rect").all()
+    rows = saved["CSV"].decode().splitlines()[1:]
+    titles = [bar.locator("title").text_content() for bar in bars]
+    assert [
+        f"{name}: {float(value):g}" for name, value, *_ in (row.split(",") for row in rows)
+    ] == [title.replace("\u00a0", "") for title in titles]
+    for width in (320, 1280):
+        admin.set_viewport_size({"width": width, "height": 740})
+        assert admin.evaluate("document.documentElement.scrollWidth") <= width
+        assert violations(figure) == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_results_are_read_saved_and_shown_in_another_page(
+    curator: RunningCurator, tab: Any, tmp_path: Path, width: int
+) -> None:
+    """By a stranger: the picture as a PNG file, and in a frame and as an image elsewhere, with its
+    words."""
+    task = curator.create(
+        samples.survey(), name=f"ended {width}", label="label", epsilon=4, depth=1
+    )
+    with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
+        url = f"{curator.url}/v1/tasks/{task}"
+        thread.submit(answer_all, url, survey(300, seed=3)).result()
+    curator.post(f"/v1/tasks/{task}/models", {"estimator": "weighted"})
+    curator.post(f"/v1/tasks/{task}/close", {})
+    tab.set_viewport_size({"width": width, "height": 740})
+    tab.goto(f"{curator.url}/tasks/{task}")
+    tab.locator("#share").click()
+    tab.wait_for_url("**/results")
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        assert violations(tab.locator(".findings")) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="PNG").click()
+    png = Path(saved.value.path()).read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == 1280
+    said = tab.locator(".known").inner_text()
+    tab.get_by_text("Show it in a page of your own").click()
+    lines = "".join(tab.locator("pre").all_inner_texts())
+    elsewhere = f"<!doctype html><meta charset=utf-8><title>Ours</title><h1>Ours</h1>{lines}"
+    (tmp_path / "index.html").write_text(elsewhere, encoding="utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as address:
+        tab.goto(address)
+        tab.frame_locator("iframe").locator(".known", has_text=said).wait_for()
+        image = tab.get_by_alt_text(said)
+        image.evaluate("each => each.decode()")
+        assert image.evaluate("each => each.naturalWidth") == 640
+        assert tab.evaluate("document.querySelector('iframe').title") == f"ended {width}: results"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_nothing(
@@ -641,7 +841,8 @@ def test_axe_finds_nothing(
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey())
     admin.goto(f"{curator.url}/new")
-    admin.get_by_label("Public records").set_input_files(file)
+    admin.get_by_role("button", name="Who, and how many").click()
+    admin.get_by_label("Records with known answers").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
     assert violations(admin.get_by_label("Which column should be predicted?")) == []
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
@@ -668,7 +869,7 @@ def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task
     for width in (1280, 390):
         admin.set_viewport_size({"width": width, "height": 900})
         admin.goto(f"{curator.url}/tasks/{task}/compare?one=1&other=2")
-        admin.get_by_role("heading", name="Their cells").wait_for()
+        admin.get_by_role("heading", name="Their groups of people").wait_for()
         inside = "all => all.every(each => each.scrollWidth <= each.clientWidth)"
         assert admin.locator(".cells li, .cells li > *:not(svg)").evaluate_all(inside)
         assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -676,6 +877,10 @@ def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task
             "all => all.map(each => [each.getBoundingClientRect().x, each.clientWidth].join())"
         )
         assert len(set(rows)) == 1
+        card = admin.locator(".card:has(.pairs)").evaluate("each => each.clientWidth")
+        assert float(rows[0].split(",")[1]) > 0.3 * card, "the plot uses the width"
+        titles = admin.locator(".pairs .title").all_inner_texts()
+        assert set(titles) == {"predicted share of 1"}
         said = "Fit the settings of model 1 to all 12 345 answers, more than it was fitted to"
         admin.locator("main button").evaluate_all(
             f"all => all.forEach(each => {{ each.textContent = '{said}'; }})"
@@ -721,7 +926,7 @@ def test_a_page_that_is_open_says_that_its_session_ended(
     stranger = tab.get_by_text("You are not signed in")
     stranger.wait_for(timeout=20_000)
     assert tab.get_by_text("visitor (reader)").count() == 0
-    assert tab.inner_text("#reports").startswith("0 to 2")
+    assert tab.inner_text("#reports").startswith("fewer than 2")
     assert violations(stranger) == []
 
 

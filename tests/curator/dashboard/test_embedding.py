@@ -26,4 +26,11 @@ def test_an_address_ends_no_attribute() -> None:
     """Whatever an admin calls the relay, the lines have one script and one form."""
     lines = snippet('https://a"><script>', "ab")
     assert lines.count("<script") == lines.count("<privet-answer") == 1
-    assert lines.count('">') == 1
+    assert lines.count('">') == 2
+    assert "<a>" not in lines
+
+
+def test_where_the_form_does_not_run_there_is_a_link() -> None:
+    """Within the element, whose own content takes its place where it does."""
+    link = '<a href="https://a/answer/ab">Answer this study</a></privet-answer>'
+    assert snippet("https://a", "ab").endswith(f">{link}")

@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
-from privet.curator.dashboard.models import estimators_for, given
+from privet.curator.dashboard.models import estimators_for, given, likeliest_in_cell
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.operations.predictions import ExplainedPredictions
 from privet.curator.operations.snapshot import Snapshot
-from privet.learning.core.amounts import figure, percent
+from privet.learning.core.amounts import TELLING, figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.compare import Insight
-from privet.learning.figures.results import CellDifference, Comparison
+from privet.learning.figures.compare import Insight, question_about
+from privet.learning.figures.node_shares import reports_for_cells
+from privet.learning.figures.results import CellDifference
 from privet.learning.figures.sentences import (
+    BEYOND_GROUPS,
+    around_centres,
     finding,
     how_much_better,
     how_often_right,
@@ -37,11 +40,14 @@ from privet.learning.figures.sentences import (
 )
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.results import Comparison
 from tests.curator import samples
 from tests.curator.http.conftest import Http
 from tests.manual_clock import ManualClock
+from tests.protocol.examples import make_task
 
-from .test_overview import ADMIN, answer_all
+from .test_overview import ADMIN, answer_all, text_of
 
 
 def untold_by_reports(app: CuratorApp, task: str, number: int) -> NDArray[np.bool_]:
@@ -49,6 +55,23 @@ def untold_by_reports(app: CuratorApp, task: str, number: int) -> NDArray[np.boo
     found = Snapshot.of(app.state.curator, ADMIN, task).untold_in_cells(number)
     assert found is not None
     return found[0]
+
+
+async def test_what_groups_take_counts_those_asked_for_the_label_alone(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Half of the people say nothing of groups, so it takes twice as many."""
+    task = await http.task(holders=1_000, epsilon=1.0, depth=2, grower="cart", label_part=0.5)
+    answer_all(app, task, clock, 300)
+    await http.fit(task, estimator="weighted")
+    snapshot = Snapshot.of(app.state.curator, ADMIN, task)
+    model, found = snapshot.model(1).model, snapshot.untold_in_cells(1)
+    question = question_about(model, snapshot.counts)
+    assert found is not None
+    assert question is not None
+    among = found[0] if found[0].any() else None
+    alone = reports_for_cells(model.label, snapshot.public, question, TELLING, among)
+    assert found[1] == 2 * alone
 
 
 async def test_a_model_begins_with_what_it_says(
@@ -66,14 +89,20 @@ async def test_a_model_begins_with_what_it_says(
     path = f"/tasks/{task}/models/1"
     page = unescape((await http.get(path)).text)
     assert right in page
+    assert "fitted before 20" in page  # to the hour, which has not ended
     assert found not in page
     assert moved not in page
     await http.sign_in()
     page = unescape((await http.get(path)).text)
+    assert "fitted before" not in page
     than = Snapshot.of(app.state.curator, ADMIN, task).accuracy_in_context(1)
     assert than is not None
-    for sentence in (found, right, worth_of_accuracy(than), why_less(than), WHEN["weighted"]):
+    why = why_less(than, Interval(**model["scores"]["accuracy"]))
+    for sentence in (found, right, worth_of_accuracy(than), why, WHEN["weighted"]):
         assert sentence in page
+    assert BEYOND_GROUPS not in page
+    assert (await http.fit(task)).status_code == 201
+    assert BEYOND_GROUPS in unescape((await http.get(f"/tasks/{task}/models/2")).text)
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
     of_reports = untold_by_reports(app, task, 1)
@@ -86,10 +115,10 @@ async def test_a_model_begins_with_what_it_says(
         told, _, folded = page.partition('<details class="untold')
         assert nothing not in told
         assert folded.count(nothing) == untold
-        assert f"{untold} cell{'s' * (untold > 1)} of which the answers tell nothing yet" in folded
+        assert f"{untold} group{'s' * (untold > 1)} with too few answers" in folded
     cells = insight["cells"]
-    said = "tell something of each of its" if not untold else f"Use it with care: in {untold} of"
-    said = "Do not use it yet: in none of its" if untold == cells else said
+    some, none = " the answers say nothing yet.", "The answers say something about "
+    said = "Do not use it yet" if untold == cells else some if untold else none
     assert said in page
     assert page.index(said) < page.index(found)
     for export in EXPORTS.values():
@@ -105,22 +134,20 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     answer_all(app, task, clock, 60)
     await http.fit(task)
     form, path = await http.sign_in(), f"/tasks/{task}/models/1"
-    before, counted = unescape((await http.get(path)).text), "Counted on the very answers"
-    assert "so-far" not in before
-    assert counted in before
+    assert "so-far" not in unescape((await http.get(path)).text)
     assert "of all 60" not in (await http.get(f"/tasks/{task}")).text
     answer_all(app, task, clock, 300)  # of which 60 are in already
     page = unescape((await http.get(path)).text)
-    assert "Model 1 is of 60 of the 300 answers" in page
-    assert counted not in page, "which are 60, and the accuracy on them would be of all 300"
-    assert "the holders (by all 300 answers)" in page
-    assert "by all 300: Of 100 people" in page or "by all 300: The answers cannot" in page
+    assert "240 answers came after this model was made, from 60:" in page
+    assert "people (by all 300 answers)" in page
+    rest = "the rest by all 300. "
+    assert f"{rest}Of 100 people" in page or f"{rest}The answers cannot" in page
     node = unescape((await http.get(f"{path}/nodes/1")).text)
     assert "answers only (all 300)" in node
     model = app.state.curator.models.get(task, 1).model
     at = int(model.partition.leaves[0])
     node = unescape((await http.get(f"{path}/nodes/{at}")).text)
-    for said in ("model (of 60 answers)", "public model</th>", "answers of other cells move"):
+    for said in ("model (of 60 answers)", "public model</th>", "answers of other groups move"):
         assert said in node
     assert model.values_without_reports is not None
     assert f">{percent(model.values_without_reports[0, 1])}</td>" in node
@@ -134,12 +161,51 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', settings[0]))
     assert (await form(f"/tasks/{task}/fit", **fields)).status_code == 303
     snapshot = Snapshot.of(app.state.curator, ADMIN, task)
+    again = await form(f"/tasks/{task}/fit", **fields)
+    assert again.status_code == 422
+    assert "Model 2 has the same answers and settings: nothing was fitted." in again.text
+    assert len(Snapshot.of(app.state.curator, ADMIN, task).models or ()) == 2
     newer, older = snapshot.info(2), snapshot.info(1)
     assert newer.reports == 300
     assert (newer.estimator, newer.parameters) == (older.estimator, older.parameters)
     http.cookies.clear()
     stranger = await http.get(path)
     assert "300 answers" not in stranger.text
+
+
+async def test_the_tree_and_the_page_of_a_node_have_the_same_share_of_people(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Before, the tree counted no cell below nobody, and so other shares in the same intervals."""
+    task = await http.task(holders=1_000, epsilon=1.0, depth=3, grower="cart")
+    answer_all(app, task, clock, 150)
+    await http.fit(task, estimator="weighted")
+    snapshot = Snapshot.of(app.state.curator, ADMIN, task)
+    drawn = snapshot.layout(snapshot.model(1).model).nodes
+    of_pages = [snapshot.node(1, node.number) for node in drawn]
+    assert [node.mass for node in drawn] == [of and of.mass.reported.value for of in of_pages]
+    (counts,) = snapshot.counts
+    assert counts.counts.sum(axis=1).min() < 0.0
+
+
+async def test_a_page_says_what_the_accuracy_was_corrected_from_where_that_differs(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Of a model that follows the noise of its answers; not of one that reports did not change, nor
+    once more answers came, on which the accuracy would be another."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=4, grower="cart")
+    answer_all(app, task, clock, 150)
+    for weight in ("0", "inf"):
+        await http.fit(task, estimator="weighted", parameters={"weight": weight})
+    await http.sign_in()
+
+    async def said(number: int) -> bool:
+        page = unescape((await http.get(f"/tasks/{task}/models/{number}")).text)
+        return "Counted on the very answers" in page
+
+    assert [await said(1), await said(2)] == [True, False]
+    answer_all(app, task, clock, 300)  # of which 150 are in already
+    assert [await said(1), await said(2)] == [False, False]
 
 
 async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
@@ -155,7 +221,7 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
         page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
         said.append(re.findall(r'id="use">([^<]*)<', page))
     assert len(said[0]) == 1
-    assert "in none of its 4 cells do the answers tell anything" in said[0][0]
+    assert "the answers do not say anything about any of the 4 groups" in said[0][0]
     assert said[0] == said[1]
 
 
@@ -275,6 +341,10 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     of_reports = untold_by_reports(app, task, 1)
     told = [~cells_untold(curator.models.get(task, n).model, of_reports) for n in (1, 2)]
     rows = page[page.index('id="cells-title"') :].split("<li>")[1:]
+    for row, *known in zip(rows, *told, strict=True):
+        read = text_of(re.sub(r'<span aria-hidden="true".*?</span>', "", row))
+        for number in (1, 2):
+            assert f"model {number}: " in read, known
     for sign, drawn in (('class="sign">●', told[0]), ('class="sign second">◆', told[1])):
         assert sum(sign in row for row in rows) == drawn.sum(), sign
 
@@ -299,6 +369,12 @@ async def test_the_page_says_who_can_open_its_link(
     assert said in (await http.get(path)).text
     http.cookies.clear()
     assert ((await http.get(path)).status_code == 200) == said.startswith("Anybody")
+    if said.startswith("Anybody"):
+        open_to_all, results = "is not public until the study is closed", f"/tasks/{task}/results"
+        before = (await http.get(path)).text
+        await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+        for page, has_ended in ((before, False), ((await http.get(path)).text, True)):
+            assert (results in page, open_to_all in page) == (has_ended, not has_ended)
 
 
 def test_a_typed_comma_before_three_digits_is_asked_about() -> None:
@@ -368,15 +444,81 @@ async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(htt
     path = f"/tasks/{task}/models/1"
     asked = {"field.0": "0,5", "field.1": "0,5"}
     page = unescape((await form(f"{path}/predict", **asked)).text)
-    assert 'in its cell <span class="number">too few answers<' in page
+    assert 'in its group <span class="number">too few answers<' in page
     shown = (await http.get(path)).text
-    moved = re.search(r"moved a value of a cell by up to ([\d.]+): the worst found", shown)
+    moved = re.search(r"moved a group's figure by ([\d.]+) in the worst case found", shown)
     assert moved
     assert len(moved[1].replace(".", "").lstrip("0")) <= 2
     nodes = re.search(rf'href="({path}/nodes/\d+)"', shown)
     assert nodes
     cells = [(await http.get(f"{path}/nodes/{node}")).text for node in range(3)]
     assert any(">too few answers<" in cell for cell in cells)
+
+
+async def test_a_number_has_the_digits_of_the_tree_on_the_page_of_its_node(
+    http: Http, app: CuratorApp
+) -> None:
+    """Before, the tree had 5.3 (0.0 to 23.3) where the page of the cell had 5 (0 to 23)."""
+    task = await http.task(samples.line(), label="y", epsilon=4.0, depth=1, centred=False)
+    published = await http.published(task)
+    for place in range(100):
+        await http.report(published, {"x": place / 99.0, "z": 0.5, "y": place / 9.9})
+    await http.fit(task)
+    await http.sign_in()
+    snapshot = Snapshot.of(app.state.curator, ADMIN, task)
+    cells = [node for node in snapshot.layout(snapshot.model(1).model).nodes if node.value]
+    assert any(not node.value.untold for node in cells if node.value)
+    for node in cells:
+        assert node.value
+        page = unescape((await http.get(f"/tasks/{task}/models/1/nodes/{node.number}")).text)
+        assert node.value.untold or f">{node.value.figure}</td>" in page
+        assert node.value.public is not None
+        assert f">{node.value.text_of(node.value.public)}</td>" in page
+
+
+@pytest.mark.parametrize("part", [None, 0.0], ids=["the mean alone", "no figure"])
+async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
+    http: Http, part: float | None
+) -> None:
+    """Study, model, comparison, prediction and card: the mean of those asked for it alone, if any
+    are, predictions, and no figure of a cell."""
+    asks = {"epsilon": 8.0, "depth": 2, "centred": True, "label_part": part, "looks": "once"}
+    task = await http.task(samples.line(), label="y", **asks)
+    published, why = await http.published(task), around_centres(alone=part is None)
+    for place in range(100):
+        await http.report(published, {"x": place / 99.0, "z": 0.5, "y": place / 9.9})
+    for estimator in ("drift", "weighted"):
+        await http.fit(task, estimator=estimator)
+    form = await http.sign_in()
+    study, model, prediction, compared = (
+        unescape(answer.text)
+        for answer in (
+            await http.get(f"/tasks/{task}"),
+            await http.get(f"/tasks/{task}/models/1"),
+            await form(f"/tasks/{task}/models/1/predict", **{"field.0": "0.5", "field.1": "0.5"}),
+            await http.get(f"/tasks/{task}/compare?one=1&other=2"),
+        )
+    )
+    card = (await http.get(f"/v1/tasks/{task}/models/1/card", headers=http.admin)).text
+    for page in (study, model, prediction, card):
+        assert page.count(why) == 1
+    assert "Which is better is not known" in compared
+    assert re.search(
+        r"Predictions for the \S+ public records differ by \S+ .*?on average", compared
+    )
+    assert "on its whole range" in compared
+    for page in (model, compared):
+        assert "4 groups of which nothing is stated" in page
+    for page in (study, model, prediction, compared, card):
+        assert "too few answers" not in page.lower()
+        assert "not known yet" not in page
+        assert "in its group" not in page
+    assert "Of cells nothing is stated: their values are predictions." in card
+    stated = "The mean is " in study
+    assert stated is (part is None)
+    insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)
+    assert insight.status_code == (200 if part is None else 422)
+    assert why in insight.text
 
 
 async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
@@ -487,7 +629,33 @@ def test_each_sign_stands_for_one_thing_and_cells_have_their_colour() -> None:
         assert 'color="#858585"' in said
         rest = said.replace('<circle class="dot"', "")
         assert [name for name, mark in marks.items() if mark in rest] == [sign]
-    assert (
-        "◇ that of the public records"
-        in templates.from_string(macros + "{{ key_of([]) }}").render()
-    )
+    key = templates.from_string(macros + "{{ key_of([]) }}").render()
+    assert "◇ that of your file" in key
+
+
+async def test_methods_that_leave_out_the_label_alone_are_of_all_answers_too(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Or a page would offer to fit them to the rest, again and again."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart", label_part=0.4)
+    answer_all(app, task, clock, 300)
+    for estimator in ("drift", "pruned"):
+        await http.fit(task, estimator=estimator)
+    await http.sign_in()
+    for number in (1, 2):
+        page = (await http.get(f"/tasks/{task}/models/{number}")).text
+        assert 'id="so-far"' not in page
+        told = (await http.get(f"/v1/tasks/{task}/models/{number}", headers=http.admin)).json()
+        assert told["reports"] == 300
+    compared = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
+    assert "was fitted to" not in compared
+    assert "The intervals of model 2 are of answers and public records together" in compared
+
+
+def test_a_class_of_more_than_half_is_the_likeliest() -> None:
+    """Whatever the others' intervals reach, as their shares cannot be more than the rest."""
+    task = make_task(label=Classes(name="travel", classes=("bus", "car", "foot")))
+    high = {"bus": 1.0, "car": 0.36, "foot": 0.63}
+    for low, said in ((0.53, "bus"), (0.49, None)):
+        of_cell = {"cell_low": {"bus": low, "car": 0.0, "foot": 0.0}, "cell_high": high}
+        assert likeliest_in_cell(task, of_cell) == said

@@ -28,11 +28,11 @@ from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
 from privet.curator.operations.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, about
-from privet.learning.figures.results import Comparison
 from privet.learning.figures.sentences import finding, precision_in_words
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import make_report
+from privet.protocol.results import Comparison
 from privet.protocol.status import Holdings, RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -44,6 +44,7 @@ from tests.manual_clock import ManualClock
 HERE = Path(dashboard.__file__).parent
 TEMPLATES, DOCS = HERE / "templates", Path(__file__).parents[3] / "docs"
 DAY = datetime(2030, 3, 4, tzinfo=UTC)
+NUMBER = r"\d{1,3}(?: \d{3})*"
 ADMIN, READER = Visitor("a", "admin"), Visitor("r", "reader")
 
 
@@ -191,6 +192,17 @@ async def test_a_closed_collection_asks_nobody(http: Http) -> None:
     assert "nobody can answer there until it is opened again" in page
 
 
+async def test_a_closed_collection_without_a_link_asks_for_no_relay(http: Http) -> None:
+    """It says that nobody can answer; a relay can be named where it is folded up."""
+    task, form = await http.task(), await http.sign_in()
+    await form(f"/tasks/{task}/move", move="close")
+    holders = (await http.get(f"/tasks/{task}")).text.split('id="holders"')[1]
+    said = text_of(holders.split("<details")[0])
+    assert "closed, so nobody can answer until it is opened again" in said
+    assert "second server" not in said
+    assert holders.index("<summary>The relay</summary>") < holders.index("Create the link")
+
+
 async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http: Http) -> None:
     """What a relay did not answer, the poster and a command are for those who run the study."""
     task = await http.task(label="member", describe={"member": {"prompt": "Are you one?"}})
@@ -239,6 +251,15 @@ def model_of(
             {},
         ),
         ("Name a relay", "holders", ADMIN, {"reports": 9}, [9], {"has_link": False}),
+        (
+            "Fit a model",
+            "models",
+            ADMIN,
+            {"reports": 90},
+            [],
+            {"has_link": False, "planned": 90},
+        ),
+        ("it opens by itself", "holders", ADMIN, {"phase": "not-yet-open"}, [], {}),
         ("create another study", "holders", ADMIN, {"phase": "over"}, [], {}),
         (
             "Open the study: nobody has",
@@ -327,15 +348,15 @@ def test_bars_stand_where_their_day_is() -> None:
     ]
     chart = chart_of(buckets)
     assert chart is not None
-    assert [bar.left for bar in chart.bars] == [0.0, 20.0, 80.0]
-    assert {bar.width for bar in chart.bars} == {20.0}
-    assert chart.top == 200
-    assert [bar.height * chart.top / 100 for bar in chart.bars] == pytest.approx([10, 5, 130])
-    assert [day.day for day in chart.days] == [4, 6, 8]
+    assert [bar.at for bar in chart.points] == pytest.approx([0.1, 0.3, 0.9])
+    assert chart.bar == pytest.approx(0.82 / 5)
+    assert chart.ticks == ((0, "0"), (100, "100"), (200, "200"))
+    assert [bar.value for bar in chart.points] == [10, 5, 130]
+    assert [bar.name.split()[0] for bar in chart.named] == ["4", "5", "8"]
     assert chart_of([]) is None
     assert chart_of(buckets[:2]) is None  # one day or two are no picture of anything
     ends = [buckets[0], buckets[2]]
-    assert [chart_of([b.model_copy(update={"reports": n}) for b in ends]).top  # type: ignore[union-attr]
+    assert [chart_of([b.model_copy(update={"reports": n}) for b in ends]).ticks[-1][0]  # type: ignore[union-attr]
             for n in (0, 1, 2, 3, 7, 40, 41)] == [2, 2, 2, 4, 10, 40, 60]  # fmt: skip
 
 
@@ -344,10 +365,12 @@ def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
     relays = [
         RelayReports(relay="north", held=40, least=100, lost=lost, reported=DAY, since=DAY),
         RelayReports(relay="south", held=0, least=100, lost={}, reported=DAY, since=None),
+        RelayReports(relay="west", held=20, least=None, lost={}, reported=DAY, since=DAY),
     ]
     found = Elsewhere.of(status(relays=relays, rejects={"wrong-payload": 2, "new-one": 1}))
-    assert (found.held, found.lost, found.refused) == (40, 9, 3)
-    north, *refused = found.reasons
+    assert (found.held, found.lost, found.refused) == (60, 9, 3)
+    north, west, *refused = found.reasons
+    assert "to be sent on together, when the collection has ended" in west
     assert north.startswith(
         "north: about 40 wait since 2030-03-04 00:00 UTC, to be sent on once 100"
     )
@@ -371,7 +394,7 @@ def test_an_interval_that_misses_the_public_figure_is_explained(
         found = findings_of(label, rows)
         assert {each.misses for each in found} == {misses}
         of_one = [
-            each.sentence.endswith("too few were asked to say so of others.") for each in found
+            each.sentence.endswith("did not answer it is too close to call.") for each in found
         ]
         of_many = "which need not be so of others" in templates.from_string(key).render(found=found)
         assert (any(of_one), of_many) == ((misses, False) if len(found) == 1 else (False, misses))
@@ -384,10 +407,8 @@ def test_a_figure_that_may_be_anything_has_no_dot() -> None:
     known = Comparison("b", 0.4, 0.3, 0.5, 0.4, 1.0, 0.3)
     first, second, _ = findings_of(label, [wide, known, known])
     assert (first.known, second.known) == (False, True)
-    assert first.sentence == (
-        "a: 0\u00a0% to 74\u00a0%, too few answers; public records 50\u00a0%."
-    )
-    assert second.sentence.startswith("b: 40\u00a0% (30\u00a0% to 50\u00a0%); public records 40")
+    assert first.sentence == ("a: 0\u00a0% to 74\u00a0%, too few answers; your file 50\u00a0%.")
+    assert second.sentence.startswith("b: 40\u00a0% (30\u00a0% to 50\u00a0%); your file 40")
     drawn = templates.from_string('{% from "macros.html" import finding %}{{ finding(of, "") }}')
     assert 'class="dot"' not in drawn.render(of=first)
     assert 'class="line"' in drawn.render(of=first)
@@ -407,9 +428,6 @@ def test_the_target_says_of_what() -> None:
     )
     assert precision_in_words(classes, 19, 9, 2.0, reached=5.0).startswith(
         "± 5 points is reached. About 10 more answers would give every share"
-    )
-    assert precision_in_words(number, None, 9, 5.0).startswith(
-        "It takes more answers than there can be to give the mean z to ± 0.1, which"
     )
     assert precision_in_words(classes, 5_038, 5_000, 10.0) == "Every share is known to ± 10 points."
     assert "known to" in precision_in_words(classes, 5_500, 5_000, 10.0), "± 10.49 has two digits"
@@ -464,7 +482,7 @@ async def test_the_page_begins_with_what_is_known(
     assert unescape(found[1]) == finding(label, row)
     assert before[1] == found[1]  # the shares of all need no model
     assert "more than" in found[1]
-    order = ("people so far", "waiting at", "lost at", "more than", "Next:", "How many more")
+    order = ("more than", "people so far", "waiting at", "lost at", "Next:", "How many more")
     places = [said.index(part) for part in (*order, "Close the study", "What is asked", "Models")]
     assert places == sorted(places)
 
@@ -481,10 +499,32 @@ async def test_strangers_read_the_results_of_a_closed_collection(
     insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
     sentence = finding(label, Comparison(**insight["overall"][-1]))
     page = unescape((await http.get(f"/tasks/{task}")).text)
-    assert sentence in page
-    assert page.count("among the holders (") == 1
+    assert sentence.replace("your file", "the public file") in page
+    assert page.count("the public file") == 2  # the sentence's and the key's
     await http.sign_in()
     assert sentence in unescape((await http.get(f"/tasks/{task}")).text)
+
+
+async def test_strangers_read_one_number_of_people_on_all_pages(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """The same range of people and of a model's answers, wherever either stands."""
+    task = await http.task(holders=4_000, epsilon=8.0)
+    answer_all(app, task, clock, 3_600)
+    for estimator in ("weighted", "pruned"):
+        assert (await http.fit(task, estimator=estimator)).status_code == 201
+    await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+    found = set[str]()
+    page = f"/tasks/{task}"
+    for path in ("/", page, f"{page}/models/1", f"{page}/compare?one=1&other=2"):
+        said = text_of((await http.get(path)).text)
+        numbers = re.findall(rf"(?<!of )\b({NUMBER}(?: to {NUMBER})?) (?:people|answers)\b", said)
+        assert numbers, (path, said)
+        found |= set(numbers)
+    status = (await http.get(f"/v1/tasks/{task}/status")).json()
+    ends = (status["reports"], status["reports"] + 2 * status["step"])
+    assert found == {" to ".join(f"{end:,}".replace(",", " ") for end in ends)}
+    assert ends[0] <= 3_600 < ends[1]
 
 
 async def test_a_wrong_name_deletes_nothing_and_is_said_on_the_page(http: Http) -> None:

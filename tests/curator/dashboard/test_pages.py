@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from privet.admin.results import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural
-from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
+from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural, when
+from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS, Visitor
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.learning.core.public_data import stated_prevalence
@@ -21,7 +22,7 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.renaming import prepared
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import NotAuthorized, PrivetError
 from privet.protocol.features import Classes
 from tests.curator import samples
 from tests.curator.datastore.made import many
@@ -142,7 +143,7 @@ async def test_the_front_page_counts_people(http: Http) -> None:
     for _ in range(3):
         await http.report(task)
     counted = '<td><span class="number">{}</span><span class="stacked"> people</span></td>'
-    assert counted.format("0 to 2\u202f000") in (await http.get("/")).text
+    assert counted.format("fewer than 2\u202f000") in (await http.get("/")).text
     await http.sign_in()
     assert counted.format("3") in (await http.get("/")).text
 
@@ -299,6 +300,7 @@ async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
     assert (await http.get(f"/v1/tasks/{task}")).json()["state"] == "closed"
     entry = (await http.audit())[0]
     assert (entry["action"], entry["subject"]) == ("task closed", task)
+    assert f"moved {when(entry['detail']['moved'])}" in (await http.get("/access")).text
 
 
 @keeps(
@@ -384,9 +386,8 @@ async def test_an_ended_session_shows_no_false_count(
     clock.advance(SESSION_SECONDS + 1)
     for path in paths:
         text = (await http.get(path)).text
-        assert '<b id="reports">0 to 2\u202f000</b> people so far' in text  # as the list says
+        assert '<b id="reports">fewer than 2\u202f000</b> people so far' in text  # as the list says
         assert "You are not signed in" in text
-        assert "each model says how many answers it was fitted to" in text
         assert f'href="/sign-in?then=/tasks/{task}"' in text
     front = (await http.get("/")).text
     assert "people are ranges; each model says how many answers it was fitted from." in front
@@ -457,7 +458,7 @@ async def test_a_tree_too_large_to_read_is_not_drawn(
     assert "<svg" in (await http.get(f"/tasks/{task}/models/1")).text
     monkeypatch.setattr("privet.curator.dashboard.models.MOST_DRAWN", 1)
     text = (await http.get(f"/tasks/{task}/models/1")).text
-    assert "cells, too many to draw" in text
+    assert "groups, too many to draw" in text
     assert "<svg" not in text
     assert "Try a prediction" in text
 
@@ -597,5 +598,15 @@ async def test_a_proxy_may_serve_the_pages_below_a_path(workers: Workers) -> Non
 
 @pytest.mark.parametrize("path", ["privet", "/privet/", "//privet", "/a b", '/"'])
 def test_other_root_paths_are_refused(path: str) -> None:
-    with pytest.raises(ValidationError, match="root_path"):
+    with pytest.raises(ValidationError, match="is no path: begin it with /"):
         Settings(root_path=path)
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [(Scope.READER, "reader, fitter or admin"), (Scope.FITTER, "fitter or admin")],
+)
+def test_a_stranger_hears_of_each_token_that_would_do(scope: Scope, said: str) -> None:
+    """The scope that is needed, and those above it."""
+    with pytest.raises(NotAuthorized, match=f"a token of scope {said}: sign in"):
+        Visitor().need(scope)

@@ -4,7 +4,7 @@ import re
 import threading
 from datetime import UTC, datetime, timedelta
 from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -48,7 +48,7 @@ async def test_a_panel_and_its_waves_have_pages(
 ) -> None:
     """Nobody meets an error there; strangers see no counts, and every page leads to the panel."""
     panel = await created(http, waves(clock, -1, 1, 30, 40))
-    assert '<span class="number">0 to 4\u202f000</span>' in (await http.get("/")).text
+    assert '<span class="number">fewer than 4\u202f000</span>' in (await http.get("/")).text
     for each in (panel, *panel.waves):
         page = await http.get(f"/tasks/{each.id}")
         assert page.status_code == 200, page.text
@@ -58,6 +58,11 @@ async def test_a_panel_and_its_waves_have_pages(
     overview = (await http.get("/")).text
     assert re.findall(r'<th scope="row"><a href="/tasks/(\w+)"', overview) == [panel.id]
     assert "<small>panel of 2 waves</small>" in overview
+    await http.sign_in()
+    for wave in panel.waves:
+        asked = (await http.get(f"/tasks/{wave.id}")).text
+        assert re.search("About [0-9\u202f]+ answers would give every share to ± ", asked)
+    http.cookies.clear()
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
@@ -183,23 +188,55 @@ async def test_a_panel_that_is_over_asks_nobody(
 async def test_strangers_read_what_the_answers_of_waves_say_once_they_are_over(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
-    """On the panel's page, as on the waves' own; nothing of a wave that still takes answers."""
+    """On the panel's pages, as on the waves' own; nothing of a wave that still takes answers."""
     panel = await created(http, waves(clock, -1, 1, 30, 40), epsilon=4)
     first = panel.waves[0]
     answer(app.state.curator, first, [YES] * 200 + [NO] * 200)
     await http.fit(first.id)
 
-    async def row() -> str:
-        page = unescape((await http.get(f"/tasks/{panel.id}")).text)
-        table = re.search(r'<table id="waves"[^>]*>.*?</table>', page, re.DOTALL)
+    async def row(page: str) -> str:
+        read = unescape((await http.get(f"/tasks/{panel.id}{page}")).text)
+        table = re.search(r"<table[^>]*>.*?</table>", read, re.DOTALL)
         assert table
+        assert f'href="/tasks/{first.id}{page}"' in table[0]
+        assert states(read) == states((await http.get(f"/tasks/{panel.id}")).text)
         return table[0].split("<tr>")[2]
 
-    assert "<td>–</td>" in await row()
+    for page in ("", "/results"):
+        assert "<td>–</td>" in await row(page)
+    address = f"/tasks/{panel.id}/results"
+    assert f'id="share" href="{address}"' in (await http.get(f"/tasks/{panel.id}")).text
+    assert "<iframe" in unescape((await http.get(address)).text)
     clock.advance(20 * 86_400)
     (*_, of) = (await http.get(f"/v1/tasks/{first.id}/status")).json()["results"]["figures"]
     said = figure(of["value"], of["low"], of["high"], is_share=True)
-    assert f"<td>1 {said}</td>" in await row()
+    for page in ("", "/results"):
+        assert f"<td>1 {said}</td>" in await row(page)
+    await http.sign_in()
+    assert f"<td>1 {said}</td>" in await row("/results")
+
+
+async def test_what_is_deleted_is_counted_with_its_waves(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """On the panel's page and in the audit log; a wave's page and its entry have its own."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40), epsilon=4)
+    first, second = panel.waves
+    answer(app.state.curator, first, [YES] * 30)
+    clock.advance(31 * 86_400)
+    answer(app.state.curator, second, [YES] * 12)
+    form = await http.sign_in()
+    for task, said in ((panel, 42), (first, 30), (second, 12)):
+        page = (await http.get(f"/tasks/{task.id}")).text
+        assert f"<span data-all-answers>{said} answers</span>" in page
+        assert (
+            f'data-answers="{said} answers"' in page
+        )  # which the page takes up as it is refreshed
+    for task in (second, panel):
+        await form(f"/tasks/{task.id}/delete", name=task.name)
+    entries = (await http.get("/v1/audit", headers=http.admin)).json()
+    deleted = [each["detail"]["reports"] for each in entries if each["action"] == "task deleted"]
+    assert sorted(deleted) == [12, 30]
 
 
 async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: ManualClock) -> None:
@@ -344,23 +381,26 @@ async def test_what_was_fitted_before_a_wave_failed_is_not_fitted_anew(
     assert [wave["models"] for wave in told["waves"]] == [1, 2, 3]
 
 
+class DatesOf(NamedTuple):
+    """The dates of a wave."""
+
+    opens: datetime
+    closes: datetime
+
+
 def test_a_chart_has_its_figures_where_they_are() -> None:
     """In time by the middle of each wave, on an axis of round numbers that holds every band."""
     label = Classes(name="ill", classes=("no", "yes"))
     figures = (WaveFigure(1, 9, 0.18, 0.16, 0.2), WaveFigure(3, 9, 0.24, 0.21, 0.27))
     lone = Line("no", figures[:1])
-    (chart,) = charts_of(label, [Line("yes", figures), lone], {1: 10.0, 3: 90.0}, {None: ()})
-    marks = [text for _, text in chart.ticks]
-    assert marks == [percent(share) for share in (0.3, 0.2, 0.1, 0.0)]
-    low, high = 0.0, 0.3
+    days = (datetime(2026, 10, 1, tzinfo=UTC) + timedelta(days=d) for d in range(0, 30, 5))
+    rows = [DatesOf(each, each + timedelta(days=5)) for each in days][::2]
+    (chart,) = charts_of(label, [Line("yes", figures), lone], rows, {None: ()})
+    assert [text for _, text in chart.ticks] == [percent(share) for share in (0.0, 0.1, 0.2, 0.3)]
     for point, of in zip(chart.points, figures, strict=True):
-        for at, value in (
-            (point.value, of.value),
-            (point.low, of.low),
-            (point.high, of.high),
-        ):
-            assert 0.0 <= at <= 100.0
-            assert abs(high - at / 100 * (high - low) - value) < 1e-9
-    assert [point.at for point in chart.points] == [10.0, 90.0]
-    assert chart.line.split()[0].startswith("10.00,")
-    assert len(chart.band.split()) == 4
+        assert (point.value, point.low, point.high) == (of.value, of.low, of.high)
+        assert 0.0 <= chart.height(of.low) < chart.height(of.value) == pytest.approx(of.value / 0.3)
+        assert chart.height(of.high) <= 1.0
+    assert [point.at for point in chart.points] == pytest.approx([0.1, 0.9])
+    assert chart.along == "2026-10-01 to 2026-10-25"
+    assert chart.described.startswith("Share of yes (2026-10-01")

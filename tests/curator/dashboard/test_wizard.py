@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import threading
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,8 +17,9 @@ from privet.client import Caps
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import study as study_module
 from privet.curator.dashboard import wizard
-from privet.curator.dashboard.pages import of_studies
-from privet.curator.dashboard.study import BY_HAND, INPUTS, Study
+from privet.curator.dashboard.pages import days_of, of_studies
+from privet.curator.dashboard.precision import known_of
+from privet.curator.dashboard.study import BY_HAND, INPUTS, OF_NO_FILE, PlannedWave, Study
 from privet.curator.dashboard.wizard import plan_digest
 from privet.learning.core.amounts import of_hundred
 from privet.learning.task_building.inputs import Asked, inputs_of
@@ -29,7 +31,9 @@ from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http
-from tests.curator.studies import ASKER, FIELDS, as_file, changed, study_of
+from tests.curator.studies import ASKER, FIELDS, as_file, changed, question_alone, study_of
+from tests.learning.workbooks import Cell, Look, workbook
+from tests.manual_clock import ManualClock
 
 NOW = datetime(2029, 1, 1, tzinfo=UTC).timestamp()
 FILES = {"public": ("a.csv", samples.survey())}
@@ -155,6 +159,10 @@ def test_waves_are_of_whole_days() -> None:
         "2030-04-01T00:00:00+00:00/2030-05-01T00:00:00+00:00",
     )
     assert made.mode == "repeat"
+    assert [days_of(PlannedWave.of(each)) for each in made.waves] == [
+        ("2030-01-01", "2030-01-31"),
+        ("2030-04-01", "2030-04-30"),
+    ]
     alone = settings_of(WAVES | {"wave_count": ""})
     assert (alone.waves, alone.mode) == ((), "rotate")
 
@@ -231,7 +239,7 @@ def test_waves_are_of_whole_days() -> None:
         (WAVES | {"waves.0.last": "2029-12-30"}, {"waves.0.first": "must open before it closes"}),
         (
             WAVES | {"closes": "2030-12-31"},
-            {"closes": "waves have dates of their own: leave opens and closes out"},
+            {},
         ),
         (
             WAVES | {"epsilon": "1.5"},
@@ -296,6 +304,12 @@ def test_zero_and_one_are_words_once_somebody_says_which() -> None:
     feature = settings_of({"columns.0.means": ["no", "yes"]}, WORDS)
     assert feature.rename["x"] == {"0": "no", "1": "yes"}
     assert feature.features == {}
+    undecided = {"columns.0.as_is": False}
+    say = {"columns.0.means.0": "say what they mean, or leave them as they are"}
+    assert faults_of(undecided, WORDS) == say
+    assert faults_of(undecided | {"columns.0.use": False}, WORDS) == {}
+    kept = {"columns.0.means": ["no", "yes"], "columns.0.as_is": True}
+    assert settings_of(kept, WORDS).rename == {"b": made.rename["b"]}
     half = faults_of({"columns.0.means": ["no", ""]}, WORDS)
     assert half == {"columns.0.means.1": "fill this in"}
     same = faults_of({"columns.0.means": ["no", "no"]}, WORDS)
@@ -330,6 +344,78 @@ def test_what_may_be_missing_is_decided() -> None:
     assert unnamed == {"columns.1.void_name": "fill this in"}
 
 
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"holders": "2000"}, "about ± "),
+        ({"label": "job", "holders": "2000"}, "35\u00a0%, about ± "),
+        ({"label": "hours", "holders": "20000"}, "mean about ± "),
+        ({"holders": "3"}, "too few people to tell anything"),
+        ({"holders": "many"}, ""),
+        ({"label": "hours", "columns.1.high": "x"}, ""),
+        ({"label": ""}, ""),
+        ({"depth": "17"}, ""),
+    ],
+)
+def test_the_precision_stands_beside_the_people(fields: dict[str, Any], text: str) -> None:
+    """With the share in the file, where it has one; nothing while what it depends on is wrong."""
+    study = study_of(samples.survey(), {**FIELDS, **fields})
+    made = Study.parse(json.dumps(study).encode())
+    known = known_of(made, *made.tried(NOW))
+    assert known.text.startswith(text)
+    assert bool(known.text) == bool(text)
+
+
+async def test_a_check_reads_the_document_once_and_lets_others_go_on(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked at every key, so it is validated once, and in a thread of its own."""
+    form, tried, threads = await http.sign_in(), Study.tried, list[threading.Thread]()
+
+    def noted(study: Study, now: float) -> tuple[Publication | None, dict[str, str]]:
+        threads.append(threading.current_thread())
+        return tried(study, now)
+
+    monkeypatch.setattr(Study, "tried", noted)
+    checked = (await form("/new/check", {"study": as_file(study_of(PUBLIC, GIVEN))})).json()
+    assert checked["faults"] == {}
+    assert checked["known"]["text"]
+    (other,) = threads
+    assert other is not threading.current_thread()
+
+
+def test_a_question_alone_is_declared_whole() -> None:
+    """Its text is the study's name, unless there is one; what is wrong is said at its fields."""
+    asked = {"columns.0.prompt": "Have you ever?"}
+
+    def read_alone(fields: Mapping[str, Any]) -> tuple[Publication | None, dict[str, str]]:
+        return Study.parse(json.dumps(question_alone(fields)).encode()).read(NOW)
+
+    made, _ = read_alone(asked)
+    assert made is not None
+    assert (made.name, made.label, made.classes) == ("Have you ever?", "answer", ("yes", "no"))
+    assert made.describe["answer"].prompt == "Have you ever?"
+    number = {"columns.0.kind": "numeric", "columns.0.low": "0", "columns.0.high": "2,5"}
+    made, _ = read_alone(asked | number | {"columns.0.unit": "kg", "name": "Weights"})
+    assert made is not None
+    assert (made.name, made.label_range, made.classes) == ("Weights", (0.0, 2.5), None)
+    assert made.describe["answer"].unit == "kg"
+    assert read_alone({})[1] == {"columns.0.prompt": "fill this in"}
+    one = asked | {"columns.0.categories": "yes"}
+    assert read_alone(one)[1] == {"columns.0.categories": "at least 2"}
+    same = asked | number | {"columns.0.low": "2", "columns.0.high": "2"}
+    assert read_alone(same)[1] == {"columns.0.high": "more than 2, where the numbers begin"}
+    nothing = read_alone(asked | {"columns.0.kind": "numeric"})[1]
+    assert set(nothing) == {"columns.0.low", "columns.0.high"}
+    study = Study.parse(json.dumps(question_alone(asked)).encode())
+    known = known_of(study, *study.tried(NOW))
+    here = r"± \d\.\d points"
+    assert re.fullmatch(
+        f"{here} whenever you look, {here} if you look once, at the end", known.text
+    )
+    assert known.tells
+
+
 class WithMore(Publication):
     """The settings of a later version, one of which was declared and no more."""
 
@@ -356,7 +442,7 @@ async def test_a_setting_that_is_declared_has_its_field(
     fields = {**FIELDS, "plain_one": "1", "shown": "true"}
     study = changed(proposed(page), fields)
     faults = await form("/new/check", {"study": as_file(study)})
-    assert faults.json() == {"plain_one": "at least 2"}
+    assert faults.json()["faults"] == {"plain_one": "at least 2"}
     made = await form("/new", with_study(study | {"plain_one": "2"}), unplanned="on")
     assert made.status_code == 303, made.text
     (settings,) = (Study.parse(as_file(study | {"plain_one": "2"})[1].encode()).read(NOW)[0],)
@@ -477,6 +563,7 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
     words."""
     form = await http.sign_in()
     page = html.unescape((await form("/new/columns", FILES)).text)
+    alone = html.unescape((await form("/new/question")).text)
     for name, setting in INPUTS.items():
         named = {"asker": "asker.name", "waves": "waves.0.first"}.get(name, name)
         elsewhere = name in {
@@ -489,11 +576,47 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
             "label_range",
             "rename",
             "years",
+            "numbers",
+            "sheet",  # of a workbook that has several
         }
-        assert elsewhere or page.count(f' name="{named}"') == 1, name
+        where = alone if name in OF_NO_FILE else page
+        assert elsewhere or where.count(f' name="{named}"') == 1, name
+        assert where is page or f' name="{named}"' not in page
         if name not in BY_HAND:
-            assert of_studies(setting.help) in page
+            assert of_studies(setting.help) in where
             assert f"<label>{name.replace('_', ' ').capitalize()}\n" not in page  # in words
+
+
+async def test_waves_of_one_question_stand_right_after_it(http: Http) -> None:
+    """For whoever wants to know a change over time; of a study in one wave they are folded up."""
+    form = await http.sign_in()
+    in_order = {
+        "change": ("columns.0.prompt", "wave_count", "asker.name", "epsilon"),
+        "count": ("columns.0.prompt", "asker.name", "epsilon", "wave_count"),
+    }
+    for goal, names in in_order.items():
+        page = (await form("/new/question", goal=goal)).text
+        places = [page.index(f'name="{name}"') for name in names]
+        assert places == sorted(places), goal
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.5", "de"),
+        ("ja,fr-CA;q=0.8", "fr"),
+        ("zh-CN,zh;q=0.9", "zh-Hans"),
+        ("zh-TW", ""),
+        ("", ""),
+    ],
+)
+async def test_texts_are_in_the_browsers_language_at_first(
+    http: Http, accepted: str, language: str
+) -> None:
+    """If answer pages can show it, and until somebody chooses another."""
+    form = await http.sign_in()
+    http.headers["accept-language"] = accepted
+    assert proposed((await form("/new/question")).text)["language"] == language
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
@@ -518,6 +641,120 @@ async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -
     assert "y: “NO” (1 row) and “No” (2): one answer?" in (await form("/new/columns", spelled)).text
 
 
+async def test_a_panels_page_names_the_days_that_were_entered(
+    http: Http, clock: ManualClock
+) -> None:
+    """As its plan does; of waves that begin or end within a day, the minutes."""
+    year = datetime.fromtimestamp(clock(), UTC).year + 1
+    dates = [each.replace("2030", str(year)) for each in settings_of(WAVES).waves]
+    made = await http.create(waves=dates, epsilon=1, depth=1)
+    assert made.status_code == 201, made.text
+    task = made.json()["id"]
+    page = (await http.get(f"/tasks/{task}")).text
+    for wave in dates:
+        first, last = days_of(PlannedWave.of(wave))
+        assert f'<span class="number">{first}</span> to <span class="number">{last}</span>' in page
+    within = PlannedWave.of("2030-01-01T00:00:00+00:00/2030-02-01T08:00:00+00:00")
+    assert days_of(within) == ("2030-01-01 00:00", "2030-02-01 08:00")
+
+
+async def test_the_sheet_of_a_workbook_is_asked_for(http: Http) -> None:
+    """The columns come once one of several sheets is chosen; another can be chosen later."""
+    form = await http.sign_in()
+    rows: list[list[Cell]] = [["x", "y"], [1, "no"], [2, "yes"], [3, "no"], [4, "yes"]]
+    book = workbook({"Data": rows, "Codes": [["code", "of"], [1, "a"], [2, "b"]]})
+    files = {"public": ("survey.xlsx", book)}
+    asked = (await form("/new/columns", files)).text
+    assert "The workbook has cells on 2 sheets, &#39;Data&#39;, &#39;Codes&#39;: which one" in asked
+    assert "<option>Data</option><option>Codes</option>" in asked
+    assert "<fieldset data-column>" not in asked
+    chosen = changed(proposed(asked), {"sheet": "Data"})
+    page = (await form("/new/columns", with_study(chosen, files))).text
+    assert "Read from the sheet &#39;Data&#39; of a workbook." in page
+    assert proposed(page)["sheet"] == "Data"
+    assert page.count("<fieldset data-column>") == 2
+    assert "<option>Data</option><option>Codes</option>" in page
+    study = changed(proposed(page), FIELDS | {"label": "y"})
+    made = await form("/new", with_study(study, files), unplanned="on")
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    assert task.label.name == "y"
+
+
+async def test_cells_with_a_unit_become_numbers_by_one_decision(http: Http) -> None:
+    """Their column is left out until somebody decides; a number has round ends and the unit."""
+    form = await http.sign_in()
+    rows = [f"{50 + row % 40},{row % 9} kg;{'ja' if row % 3 else 'nein'}" for row in range(60)]
+    files = {"public": ("a.csv", "\n".join(["weight;ill", *rows]).encode())}
+    page = (await form("/new/columns", files)).text
+    said = " ".join(page.split())
+    assert "weight holds numbers with their unit. What should become of it?" in said
+    assert "Ask for a number in kg, from" in said
+    assert "“50,0 kg” is read as 50</label>" in said
+    study = proposed(page)
+    assert study["columns"][0]["use"] == ""
+    study = changed(study, FIELDS | {"label": "ill", "columns.0.use": "number"})
+    made = await form("/new", with_study(study, files), unplanned="on")
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    (weight,) = task.features
+    assert isinstance(weight, Numeric)
+    assert (weight.low, weight.high, weight.unit) == (50.0, 90.0, "kg")
+    study = changed(study, {"label": "weight", "columns.1.use": True})
+    made = await form("/new", with_study(study, files), unplanned="on")
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    assert isinstance(task.label, Range)
+    assert (task.label.low, task.label.high, task.label.unit) == (50.0, 90.0, "kg")
+
+
+async def test_hidden_rows_of_a_sheet_are_asked_about(http: Http) -> None:
+    """One choice leaves all of them out; a hidden column is not ticked."""
+    form = await http.sign_in()
+    rows: list[list[Cell]] = [["age", "x", "y"]]
+    rows += [[20 + row, row % 7, "ab"[row % 2]] for row in range(40)]
+    sheet = workbook({"Data": rows}, look=Look(rows=[3, 4], columns=[2]))
+    files = {"public": ("a.xlsx", sheet)}
+    asked = (await form("/new/columns", files)).text
+    assert "2 rows are hidden in the sheet, the first is row 2 (" in asked
+    assert '<label>Rows: hidden <select name="skip_rows">' in asked
+    chosen = changed(proposed(asked), {"skip_rows": "hidden"})
+    page = (await form("/new/columns", with_study(chosen, files))).text
+    _, x, _ = proposed(page)["columns"]
+    assert x["use"] is False
+    assert "It is hidden in the sheet: leave it out, or show the column." in page
+
+
+async def test_rows_and_values_that_are_no_data_are_asked_about(http: Http) -> None:
+    """A total is left out before there are columns, a code before anything is published."""
+    form = await http.sign_in()
+    rows = [f"{10 + row % 9},{row % 7},{'yes' if row % 3 else 'no'}" for row in range(60)]
+    rows += ["999,3,no"] * 4
+    total = sum(int(row.split(",")[1]) for row in rows)
+    files = {"public": ("a.csv", "\n".join(["age,visits,y", *rows, f",{total},"]).encode())}
+    asked = (await form("/new/columns", files)).text
+    assert f"Row 65 (&#39;&#39;, &#39;{total}&#39;, &#39;&#39;) is the sum of" in asked
+    assert '<option value="65">no record: leave it out</option>' in asked
+    assert "<fieldset data-column>" not in asked
+    chosen = changed(proposed(asked), {"skip_rows": "65"})
+    page = (await form("/new/columns", with_study(chosen, files))).text
+    assert proposed(page)["skip_rows"] == "65"
+    assert "“999” (4 rows), far from the others: an answer?" in " ".join(page.split())
+    study = changed(proposed(page), FIELDS | {"label": "y"})
+    assert (study["columns"][0]["low"], study["columns"][0]["high"]) == ("10", "18")
+
+    async def published(study: Mapping[str, Any]) -> Numeric:
+        made = await form("/new", with_study(study, files), unplanned="on")
+        task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+        (age,) = (each for each in task.features if each.name == "age")
+        assert isinstance(age, Numeric)
+        return age
+
+    undecided = await form("/new", with_study(study, files), unplanned="on")
+    assert "columns.0.blank: choose one" in undecided.text
+    left_out = await published(changed(study, {"columns.0.blank": "missing"}))
+    assert (left_out.low, left_out.high, left_out.missing) == (10.0, 18.0, 14.0)
+    kept = await published(changed(study, {"columns.0.blank": "answer"}))
+    assert (kept.low, kept.high, kept.missing) == (10.0, 999.0, None)
+
+
 async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     """A column with them is ticked, and nothing is made of it before somebody has decided."""
     form = await http.sign_in()
@@ -525,7 +762,8 @@ async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     files = {"public": ("a.csv", "\n".join(["x,town,y", *rows, "5,Churr,no", *rows]).encode())}
 
     async def faults(study: Mapping[str, Any]) -> dict[str, str]:
-        found: dict[str, str] = (await form("/new/check", {"study": as_file(study)})).json()
+        checked = await form("/new/check", {"study": as_file(study)})
+        found: dict[str, str] = checked.json()["faults"]
         return found
 
     page = (await form("/new/columns", files)).text
@@ -638,7 +876,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     answer = await form("/new/plan", with_study(study, {"public": ("a.csv", named)}))
     assert answer.status_code == 200, answer.text
     assert "people for collection and never receive" in answer.text  # its name, whatever it means
-    assert "If the public data are fair" in answer.text
+    assert "If your file is like the people who are asked" in answer.text
     assert "People needed, by precision" in answer.text
     assert re.search(
         r'<th scope="row">±\s1.0\spoints</th><td class="number">[\d\s]+</td>', answer.text
@@ -673,9 +911,11 @@ async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
     assert "<h1>Something is to be done or changed first</h1>" in refused
     settings, _ = Study.parse(json.dumps(study).encode()).read(NOW)
     assert settings is not None
-    planned = plan_digest(survey, settings)
+    planned = plan_digest(survey, None, settings)
     other = with_study(study | {"holders": "200"}, files)
     assert "Plan first" in (await form("/new", other, planned=planned)).text
+    registered = with_study(study, files | {"register": ("b.csv", b"age\n30\n")})
+    assert "Plan first" in (await form("/new", registered, planned=planned)).text
     assert (await http.get("/v1/tasks")).json() == []
     other_words = with_study(study | {"description": "New words."}, files)
     made = await form("/new", other_words, planned=planned)

@@ -66,10 +66,11 @@ def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = No
     return CachedTask(made)
 
 
-def only_invited(store: Store, task_id: str) -> None:
-    """Let a task with reports count invited ones from now on, which no published task does."""
+def only_invited(store: Store, task_id: str, only: bool = True) -> None:
+    """Let a task with reports count invited ones from now on, which no published task does, or all
+    again."""
     with store.database.writing() as connection:
-        connection.execute(update(tasks).where(tasks.c.id == task_id).values(invited=True))
+        connection.execute(update(tasks).where(tasks.c.id == task_id).values(invited=only))
 
 
 def report(
@@ -80,7 +81,7 @@ def report(
     asked = range(count) if made.allocation == "all" else [question]
     answers = tuple((q, made.mechanisms[q].privatize(category, os.urandom)) for q in asked)
     own = os.urandom(16) if report_id is None else report_id
-    return Report(task=bytes.fromhex(made.id), id=own, answers=answers)
+    return Report.to(made, own, answers)
 
 
 def conflicting(made: Task, own: Report) -> Report:

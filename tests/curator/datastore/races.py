@@ -6,7 +6,7 @@ from functools import partial
 from hashlib import sha256
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.audit import AuditEntry
+from privet.curator.datastore.audit import RESTORED, AuditEntry
 from privet.curator.datastore.expiry import GRACE_SECONDS, STEP_SECONDS
 from privet.curator.datastore.invitations import HOLD_SECONDS
 from privet.curator.datastore.reports import Outcome
@@ -35,6 +35,7 @@ READING = {
         "standing.collected",
         "standing.counted",
         "standing.holdings",
+        "standing.missing",
         "standing.read",
         "standing.snapshot",
         "invitations.count",
@@ -104,6 +105,12 @@ def token(made: Task, number: int = 0) -> StoredToken:
     return StoredToken(made.id, "reader", bytes([number]) * 32, NOW)
 
 
+def with_a_spool(store: Store, made: Task) -> None:
+    """A task of which a relay's spool holds reports; other rounds' are the same relay's."""
+    open_task(store, made)
+    store.standing.tell(made.id, "relay", HELD.model_copy(update={"spool": "aaaaaaaa"}), NOW)
+
+
 def kept_tokens(store: Store, made: Task) -> int:
     return sum(each.name == made.id for each in store.tokens.listed())
 
@@ -150,6 +157,7 @@ def filled(store: Store, made: Task) -> None:
     only_invited(store, made.id)
     store.invitations.issue(made.id, [code(made)])
     store.invitations.admit(made.id, ADMISSION, [code(made)], NOW)
+    only_invited(store, made.id, only=False)
 
 
 def ripe(keep: Keep, store: Store, made: Task) -> None:
@@ -225,7 +233,7 @@ def is_gone(store: Store, made: Task) -> bool:
 
 RACES = {
     "tasks.create": Race(
-        lambda store, made, which: store.tasks.create(made, {"by": which}, public(), NOW),
+        lambda store, made, which: bool(store.tasks.create(made, {"by": which}, public(), NOW)),
         (False, True),
         lambda store, made: len(store.tasks.public_data(made.id)),
         10,
@@ -317,16 +325,23 @@ RACES = {
         lambda store, made: [kept.holdings for kept in store.standing.read(made.id).holdings],
         [HELD],
     ),
-    "invitations.issue, different ones": Race(
-        lambda store, made, which: store.invitations.issue(made.id, [code(made, which)]),
+    "standing.replace_spool": Race(
+        lambda store, made, which: store.standing.replace_spool("relay", "bbbbbbbb", NOW + which),
         (None, None),
+        lambda store, made: [kept.holdings.lost for kept in store.standing.read(made.id).holdings],
+        [{"too-few": 2, "spool-gone": 3}],
+        before=with_a_spool,
+    ),
+    "invitations.issue, different ones": Race(
+        lambda store, made, which: len(store.invitations.issue(made.id, [code(made, which)])),
+        (16, 16),
         lambda store, made: store.invitations.count(made.id, NOW).issued,
         2,
         invited=True,
     ),
     "invitations.issue, the same": Race(
-        lambda store, made, _: store.invitations.issue(made.id, [code(made)]),
-        (None, None),
+        lambda store, made, _: len(store.invitations.issue(made.id, [code(made)])),
+        (16, 16),
         lambda store, made: store.invitations.count(made.id, NOW).issued,
         1,
         invited=True,
@@ -410,6 +425,16 @@ RACES = {
         noted,
         3,
         before=lambda store, made: add_entry(store, made, 0),
+    ),
+    "audit.ask_again": Race(
+        lambda store, made, _: (
+            store.audit.ask_again(AuditEntry(NOW, made.name, "something", "", {}), NOW, made.id)
+            is not None
+        ),
+        (True, False),
+        noted,
+        1,
+        before=lambda store, made: store.facts.set(RESTORED, made.id),
     ),
     "facts.set": Race(
         lambda store, made, _: store.facts.set(made.id, "noted"),

@@ -69,6 +69,20 @@ def drop_database(url: str) -> None:
     _run(_server(), f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
 
 
+def snapshot_of(url: str) -> str:
+    """Address of a copy of a PostgreSQL database, as a snapshot of its disk would be."""
+    wait_for_nobody(url)
+    name = f"privet_{uuid4().hex}"
+    _run(_server(), f"CREATE DATABASE {name} TEMPLATE {make_url(url).database}")
+    return make_url(url).set(database=name).render_as_string(hide_password=False)
+
+
+def put_back(url: str, snapshot: str) -> None:
+    """Replace a PostgreSQL database, from under whoever is connected, by a snapshot of it."""
+    name, kept = make_url(url).database, make_url(snapshot).database
+    _run(_server(), f"DROP DATABASE {name} WITH (FORCE)", f"ALTER DATABASE {kept} RENAME TO {name}")
+
+
 def wait_for_nobody(url: str) -> None:
     """Fail where a connection is still open that somebody should have closed.
 

@@ -142,8 +142,9 @@ def test_a_backup_is_on_disk_and_read_back_before_it_has_its_name(
                     written.write(bytes(lost))
 
         monkeypatch.setattr(os, "fsync", damaging)
-        with pytest.raises(StorageFailed, match=said):
+        with pytest.raises(StorageFailed, match=said) as refused:
             backup(file_source, file.with_name("second.db"), NOW)
+        assert "privet-partial" not in refused.value.detail  # a name that nobody gave
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -204,6 +205,11 @@ def test_a_backup_that_serves_is_a_backup_no_longer(
         "UPDATE buckets SET reports = reports + 1",
         "UPDATE sums SET n = n - 1",
         "DELETE FROM id_pages WHERE page = 1",
+        "DELETE FROM id_runs",
+        "UPDATE tasks SET closes = 1",
+        "UPDATE tasks SET opens = 4000000000",
+        "UPDATE tasks SET invited = NOT invited",
+        "UPDATE tasks SET quota = 1",
         "DELETE FROM report_ids WHERE id = (SELECT min(id) FROM report_ids)",
         "UPDATE sums SET vector = substr(vector, 1, 3)",
         "UPDATE sums SET width = 8",

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, inspect, make_url, sel
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import migrate as migrate_module
-from privet.curator.datastore import open_store, postgres
+from privet.curator.datastore import open_store, postgres, printable_address
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore
 from privet.curator.datastore.migrate import head, upgrade
 from privet.curator.datastore.reports import Outcome
@@ -180,6 +180,25 @@ def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
         open_store(address)
     assert ("folder" in str(refused.value)) == address.endswith("x.db")
     assert ("server runs" in str(refused.value)) == address.startswith("postgresql")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me@one,two/name",
+        "postgresql+psycopg://me:a,b@one:5432,two:5433/name",
+        "postgres://one/name?host=one&host=two",
+        "postgresql:///name?host=one,two&port=1,2",
+    ],
+)
+def test_several_hosts_are_refused(address: str) -> None:
+    """Of which libpq takes the first that answers: two curators could count into two databases."""
+    with pytest.raises(StorageFailed, match="names several hosts: give one"):
+        open_store(address)
+
+
+def test_a_comma_in_a_password_names_no_second_host() -> None:
+    assert "one/name" in printable_address("postgresql://me:a,b@one/name")
 
 
 @pytest.mark.quick(

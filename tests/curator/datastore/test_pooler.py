@@ -1,11 +1,9 @@
 """PostgreSQL behind PgBouncer, each transaction over another of its connections."""
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,13 +18,12 @@ from privet.curator.datastore.backup import backup, migrate
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.protocol.errors import StorageFailed
 from scripts.postgres import nobody
-from scripts.servers import free_port
+from scripts.servers import free_port, wait_for_port
 from tests.curator.datastore.made import NOW, fill, report, take, task
 from tests.curator.datastore.servers import drop_database, new_database
 
 pytestmark = pytest.mark.needs("pgbouncer")
 ROOT = Path(__file__).parents[3]
-START_SECONDS = 20.0
 INI = """
 [databases]
 * = host={socket} user=postgres
@@ -64,24 +61,11 @@ def database(mode: str) -> Iterator[str]:
             ["pgbouncer", file], stderr=subprocess.DEVNULL, user=user, group=group, extra_groups=()
         ) as pooler:
             try:
-                wait_for(port)
+                wait_for_port(port, pooler)
                 yield f"postgresql://postgres@127.0.0.1:{port}/{parsed.database}"
             finally:
                 pooler.terminate()
     drop_database(direct)
-
-
-def wait_for(port: int) -> None:
-    """Until it takes connections."""
-    last = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except ConnectionRefusedError:
-            assert time.monotonic() < last
-            time.sleep(0.02)
-        else:
-            return
 
 
 def test_a_curator_works_behind_a_pooler(database: str, tmp_path: Path) -> None:

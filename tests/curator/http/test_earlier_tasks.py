@@ -23,14 +23,14 @@ from tests.curator.http.conftest import TOKEN, Http
 from tests.problems import assert_problem
 
 OLD = task("old")
-BYTES = wire.pack({**wire.unpack(OLD.canonical, TASK_BOUNDS), "version": 2})
+BYTES = wire.pack({**wire.unpack(OLD.canonical, TASK_BOUNDS), "version": 1})
 OLD_ID = hashlib.sha256(BYTES).hexdigest()
 ADDRESS = f"/v1/tasks/{OLD_ID}"
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    """A database with a task of version 2 that has a report, and one of today."""
+    """A database with a task of version 1 that has a report, and one of today."""
     file = tmp_path / "privet.db"
     store = open_store(f"sqlite:///{file}")
     store.reports.take([group(open_task(store, OLD), [report(OLD)])], NOW)
@@ -58,7 +58,7 @@ async def test_it_is_listed_and_deleted_and_nothing_else(http: Http) -> None:
     """Other tasks are as usual."""
     listed = (await http.get("/v1/tasks")).json()
     facts = [(each["name"], each["version"], each["collecting"]) for each in listed]
-    assert facts == [("old", 2, False), ("new", wire.VERSION, True)]
+    assert facts == [("old", 1, False), ("new", wire.VERSION, True)]
     for path in ("", "/models"):
         assert_problem(await http.get(ADDRESS + path, headers=http.admin), InvalidTask, "version")
     assert_problem(await http.post(f"{ADDRESS}/open", headers=http.admin), InvalidTask, "version")

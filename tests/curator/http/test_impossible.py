@@ -18,7 +18,7 @@ async def test_certainty_is_withheld_wherever_it_was_stated(http: Http, app: Cur
     task_id = await http.task(epsilon=1.0)
     task, store = await http.published(task_id), app.state.curator.store
     first = make_report(task, PERSON, os.urandom)
-    assert judge_tasks(store, 0.0, {})[task_id].false is False
+    assert judge_tasks(store, store.tasks.listed(), 0.0, {})[task_id].false is False
     for _ in range(SENT):
         copy = first.model_copy(update={"id": os.urandom(16)})
         assert (await http.post_report(task, copy)).status_code == 201
@@ -39,7 +39,7 @@ async def test_certainty_is_withheld_wherever_it_was_stated(http: Http, app: Cur
     (predicted,) = answer.json()["predictions"]
     assert set(predicted["cell_low"].values()) == {0.0}
     assert set(predicted["cell_high"].values()) == {1.0}
-    assert judge_tasks(store, 0.0, {})[task_id].false is True
+    assert judge_tasks(store, store.tasks.listed(), 0.0, {})[task_id].false is True
     await http.post(f"/v1/tasks/{task_id}/close", headers=http.admin)
     status: httpx.Response = await http.get(f"/v1/tasks/{task_id}/status")
     assert status.json().get("results") is None

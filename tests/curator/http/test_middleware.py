@@ -15,6 +15,7 @@ from privet.curator.workers import Workers
 from privet.http_server.headers import SECURITY, SecurityHeaders
 from privet.protocol.calls import BATCH_MEDIA_TYPE, TASK_MEDIA_TYPE
 from privet.protocol.errors import PROBLEMS, TooManyRequests
+from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http, serving
 from tests.keeping import keeps
 
@@ -100,6 +101,8 @@ async def test_wrong_tokens_are_limited(http: Http) -> None:
     assert (answer.status_code, answer.json()["type"]) == (429, TOO_MANY)
     assert int(answer.headers["retry-after"]) <= MINUTE
     assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
+    text = (await http.get("/metrics", headers=http.admin)).text
+    assert values(text, "privet_wrong_tokens_total") == {(): 201}  # those that had to wait as well
 
 
 @keeps(

@@ -9,7 +9,7 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.http.model_files import LARGE_BYTES
-from privet.curator.operations.tasks import STEP
+from privet.curator.operations.strangers import STEP
 from privet.curator.workers import Run, Workers
 from privet.protocol.errors import (
     PROBLEMS,
@@ -53,9 +53,9 @@ async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> No
     model = response.json()
     assert response.status_code == 201
     assert response.headers["location"] == f"/v1/tasks/{task_id}/models/1"
-    assert (model["number"], model["reports"]) == (1, 1)
-    assert (await http.get(response.headers["location"])).json() == model
-    assert (await http.get(f"/v1/tasks/{task_id}/models")).json() == [model]
+    assert (model["number"], model["reports"], model.pop("same_as")) == (1, 1, None)
+    assert (await http.get(response.headers["location"], headers=http.admin)).json() == model
+    assert (await http.get(f"/v1/tasks/{task_id}/models", headers=http.admin)).json() == [model]
     assert (await http.get(f"/v1/tasks/{task_id}/status")).json()["models"] == 1
 
 
@@ -238,7 +238,7 @@ async def test_results_are_public_once_no_more_reports_count(
 @keeps(
     "threat-model: nothing is read of a stranger",
     in_="curator/http/routes.py",
-    instead_of='if operation.method != "GET" or operation.pool:',
+    instead_of='if self.methods != {"GET"} or operation.pool:',
     plant="if operation.pool:",
 )
 @keeps(
@@ -315,8 +315,8 @@ async def test_a_deleted_task_predicts_no_more(http: Http, fitted: str) -> None:
 @keeps(
     "threat-model: exports have places of their own",
     in_="curator/operations/models.py",
-    instead_of='"Export a model",\n    Open.MODELS,\n    pool="exporters"',
-    plant='"Export a model",\n    Open.MODELS,\n    pool="workers"',
+    instead_of='ApiCall.EXPORT, Open.MODELS, pool="exporters"',
+    plant='ApiCall.EXPORT, Open.MODELS, pool="workers"',
 )
 async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
     """Anybody may ask for them, so they have few places, which are not those of predictions."""
@@ -390,7 +390,7 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
 
 @keeps(
     "threat-model: strangers see counts in steps of 1 000",
-    in_="curator/operations/tasks.py",
+    in_="curator/operations/strangers.py",
     instead_of="step, rest = divmod(reports, STEP)",
     plant="return reports",
 )
@@ -431,10 +431,10 @@ async def test_scores_are_those_of_the_fit_and_their_differences_for_readers(htt
     compared = (await http.get(f"{models}/1/compare/2", headers=http.admin)).json()["scores"]
     assert {name: of["value"] for name, of in compared.items()} == dict.fromkeys(scores, 0.0)
     await http.sign_in()
-    assert "accuracy of the cells" in (await http.get(f"/tasks/{task}")).text
+    assert "with one answer for each right for" in (await http.get(f"/tasks/{task}")).text
     assert "for people like the holders" in (await http.get(f"/tasks/{task}/models/1")).text
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
-    assert "The answers cannot tell which is better" in page
+    assert "are equally good" in page, "since both are of the same answers and settings"
 
 
 async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: str) -> None:
@@ -446,6 +446,7 @@ async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: 
     insight = (await http.get(address, headers=http.admin)).json()
     assert (insight["task"], insight["model"], insight["reports"]) == (fitted, 1, 1)
     assert sum(row["public"] for row in insight["overall"]) == pytest.approx(1.0)
-    assert insight["sentence"].startswith("Overall figures do not distinguish holders from public")
+    assert insight["sentence"].startswith(insight["headline"])
+    assert insight["headline"].startswith("This answer tells nothing yet")
     missing = await http.get(f"/v1/tasks/{fitted}/models/2/insight", headers=http.admin)
     assert_problem(missing, ModelNotFound, "no model 2")

@@ -73,7 +73,9 @@ async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, An
     """Admin calls say so, reader calls say that a token may be needed, and the others none."""
     paths = document["paths"]
     fit = paths["/v1/tasks/{task_id}/models"]["post"]
-    assert fit["security"] == [{"admin token": []}]
+    assert fit["security"] == [{"fitter token": []}]
+    assert paths["/v1/tasks"]["post"]["security"] == [{"admin token": []}]
+    assert paths["/metrics"]["get"]["security"] == [{"reader token": []}]
     assert paths["/v1/tasks/{task_id}/predict"]["post"]["security"] == [{"reader token": []}, {}]
     card = paths["/v1/tasks/{task_id}/models/{number}/card"]["get"]
     assert card["security"] == [{"reader token": []}]
@@ -94,7 +96,15 @@ async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, An
         for method, call in calls.items()
         if "security" in call
     }
-    assert set(document["components"]["securitySchemes"]) == {"admin token", "reader token"}
+    described = {
+        name: scheme["description"]
+        for name, scheme in document["components"]["securitySchemes"].items()
+    }
+    assert described == {
+        "admin token": "A token of scope admin, as a Bearer token.",
+        "fitter token": "A token of scope fitter or admin, as a Bearer token.",
+        "reader token": "A token of scope reader, fitter or admin, as a Bearer token.",
+    }
 
 
 async def test_the_call_for_reports_is_described(document: dict[str, Any]) -> None:

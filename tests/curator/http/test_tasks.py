@@ -9,7 +9,6 @@ import pytest
 
 from privet.curator.workers import Workers
 from privet.learning.core.public_data import MAX_MODEL_BYTES
-from privet.learning.task_building.settings import GIVEN_UP
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidRequest,
@@ -134,15 +133,6 @@ async def test_admin_calls_need_the_token(http: Http) -> None:
             assert_problem(response, NotAuthorized, "token")
             assert response.headers["www-authenticate"] == "Bearer"
     assert (await http.get("/v1/tasks")).json()[0]["state"] == "open"
-
-
-@pytest.mark.parametrize("gone", GIVEN_UP)
-async def test_former_settings_are_refused_by_name(http: Http, gone: str) -> None:
-    """With what to do instead, and nothing is published."""
-    name, _, value = gone.partition("=")
-    for given in ({name: value or 4}, {"questions": [{name: value or 4}]}):
-        assert_problem(await http.create(**given), InvalidRequest, GIVEN_UP[gone])
-    assert (await http.get("/v1/tasks")).json() == []
 
 
 async def test_both_parts_of_the_form_are_needed(http: Http) -> None:

@@ -15,6 +15,8 @@ from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
+from privet.learning.display.picture import cells_untold
+from privet.learning.figures.node_shares import untold_cells
 from privet.learning.figures.scores import optimism, scores_of
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_sums
@@ -32,7 +34,7 @@ def published(label: str) -> tuple[Task, PublicData]:
     """A task about three classes, or about a number, which is told around centres."""
     public = {"level": samples.classes, "y": samples.line}[label]()
     depth = {"level": 3, "y": 2}[label]
-    settings = TaskSettings(name="t", label=label, epsilon=1.0, depth=depth)
+    settings = TaskSettings(name="t", label=label, epsilon=1.0, depth=depth, label_part=0.0)
     return build_task(settings, read_table(public))
 
 
@@ -81,10 +83,14 @@ def test_a_card_says_which_way_reports_came() -> None:
         ("library", n // 4),
     ]
     card = carded(task, public, model, [], ways)
-    assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 0.75 |" in card
-    assert f"| in batches of library | {n // 4} | 25\u00a0% | 0.25 |" in card
-    assert "For one false report it is 0.01." not in card
-    assert "For one false report it is 0.01. Others" in carded(task, public, model, [], ways, 0.01)
+    assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 75 points |" in card
+    assert f"| in batches of library | {n // 4} | 25\u00a0% | 25 points |" in card
+    assert "For one false report it is" not in card
+    assert "For one false report it is 1 points. Others" in carded(
+        task, public, model, [], ways, 0.01
+    )
+    only = report_sources(model, {}, lambda _: 1.0)
+    assert f"| {n} | 100\u00a0% | anything |" in carded(task, public, model, [], only)
     earlier = [{"relay": None, "reports": n, "influence": 1.0}]
     assert f"| {n} | 100\u00a0% | not tried |" in carded(task, public, model, [], earlier)
 
@@ -111,6 +117,7 @@ def test_an_offset_is_unbiased_and_its_error_is_known() -> None:
     card = carded(task, public, model, questions[-1:])
     assert "## Holders compared with public records" in card
     assert "On average over the holders a cell's value is" in card
+    assert "Reports tell squared errors only as differences between models" in card
 
 
 def test_no_score_is_claimed_without_reports_or_classes() -> None:
@@ -149,3 +156,28 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
             f"all {thousands(2 * question.n)} so far and not only the {thousands(question.n)} of"
         )
         assert (later in carded(task, public, model, more)) == (holders > 1)
+
+
+def test_intervals_that_say_nothing_have_no_width() -> None:
+    """Before, "all at most 1 wide" was said of them."""
+    task, public = published("level")
+    said = []
+    for holders in (1, 10_000):
+        question = asked(task, holders, np.random.default_rng(0))
+        model = fit("weighted", task.label, public, [question], weight=0.0)
+        card = carded(task, public, model, [question])
+        assert "at most 1 wide" not in card
+        assert "0\u00a0% to 100\u00a0%)" not in card
+        said.append("oo few answers to say anything" in card)
+    assert said == [True, False]
+
+
+def test_a_card_counts_the_cells_that_pages_leave_out() -> None:
+    """Their intervals are narrow by the public records, of which reports tell nothing."""
+    task, public = published("level")
+    question = asked(task, 20, np.random.default_rng(0))
+    model = fit("weighted", task.label, public, [question], weight=100.0)
+    untold = cells_untold(model, untold_cells(task.label, question))
+    assert cells_untold(model).sum() < untold.sum() < len(untold)
+    said = f"{untold.sum()} of {len(untold)} cells have too few answers to say anything"
+    assert said in carded(task, public, model, [question])

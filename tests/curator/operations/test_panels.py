@@ -232,7 +232,7 @@ def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
         words = [each.phase(clock()).in_words for each in cases.waves_of(curator, document.head)]
         said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
         clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)
-    taking, ended = "The collection takes answers,", "The collection has ended,"
+    taking, ended = "Open: figures may still", "Closed. Answers on their"
     assert said == [
         (True, taking, ["open", "not open yet", "not open yet"]),
         (True, taking, ["over", "open", "not open yet"]),

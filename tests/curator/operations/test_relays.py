@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from privet.admin.results import NamedRelay, Scope
-from privet.curator.datastore.audit import SIGNING_KEY
+from privet.curator.datastore.audit import NAMED, SIGNING_KEY
 from privet.curator.operations import relays
 from privet.curator.operations.curator import Curator
 from privet.curator.operations.relays import RelayRequest
@@ -175,7 +175,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     curator = new_curator(new_store())
     with pytest.raises(InvalidRequest):
         relays.name_relay(curator, ADMIN, RelayRequest(address=address))
-    curator.store.facts.set(relays.NAMED, address)  # by an earlier version
+    curator.store.facts.set(NAMED, address)  # by an earlier version
     probe = relays.probe(curator)
     assert probe is not None
     assert not probe.works

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from privet.learning.core.counts import Interval
 from privet.learning.core.model import Model
 from privet.learning.display.picture import GREY, Node, lay_out, to_svg, to_text
 from privet.protocol.features import Categorical, Classes, Numeric, Range, columns_of
@@ -103,7 +104,7 @@ def test_a_cell_of_which_reports_tell_nothing_has_no_interval(model: Model) -> N
         drawn = to_svg(layout)
         for node in layout.nodes:
             if node.value is not None:
-                assert node.value.untold == (node.cell == 1)
+                assert bool(node.value.untold) == (node.cell == 1)
                 assert ("too few answers" in str(node.value)) == (node.cell == 1)
                 assert node.color == GREY or node.cell != 1
         assert drawn.count('r="4"') == drawn.count('stroke-width="2"') == of.partition.cells - 1
@@ -119,6 +120,33 @@ def test_intervals_are_where_the_axis_says() -> None:
     assert dot is not None
     low, high = map(float, re.findall(r"[MH]([\d.]+)", line.get("d", "")))
     assert float(dot.get("cx", "")) == pytest.approx((low + high) / 2, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("of", "title"),
+    [
+        (TWO, "predicted share of <b>"),
+        (THREE, "predicted share of the class named"),
+        (NUMBERS, "predicted mean"),
+    ],
+)
+def test_the_axis_is_named_and_its_ends_are_apart_from_the_frame(of: Model, title: str) -> None:
+    """An interval that ends at an end of the axis does not lie on the frame."""
+    least, most = of.label.bounds
+    wide = replace(of, low=np.full_like(of.low, least + 0.01), high=np.full_like(of.high, most))
+    layout = lay_out(TREE, COLUMNS, model=wide)
+    drawn = ElementTree.fromstring(to_svg(layout))
+    assert title in [each.text for each in drawn.iter(f"{SVG}text")]
+    frame = [
+        float(re.findall(r"M([\d.]+)", each.get("d", ""))[0])
+        for each in drawn.findall(f"{SVG}path")
+        if each.get("stroke-opacity") == ".2"
+    ]
+    for group in groups(to_svg(layout)):
+        line = group.find(f"{SVG}path")
+        if line is not None and "H" in line.get("d", ""):
+            low, high = map(float, re.findall(r"[MH]([\d.]+)", line.get("d", "")))
+            assert min(frame) + 5.0 <= low < high <= max(frame) - 5.0
 
 
 def test_a_partition_alone_has_no_values() -> None:
@@ -206,25 +234,29 @@ def test_only_what_can_be_told_apart_is_coloured() -> None:
     wide = replace(TWO, low=TWO.low - 0.4, high=TWO.high + 0.4)
     alike = lay_out(TREE, COLUMNS, model=wide)
     assert {node.color for node in alike.nodes} == {GREY}
-    assert alike.colors == "All bars are grey: no cell can be told from another."
+    assert alike.colors == "All bars are grey: the groups are too close to call."
     some = replace(TWO, high=np.where(np.arange(3)[:, None] == 1, 1.0, TWO.high))
     some = replace(some, low=np.where(np.arange(3)[:, None] == 1, 0.0, TWO.low))
     layout = lay_out(TREE, COLUMNS, model=some)
     grey = [node.cell for node in layout.nodes if node.color == GREY]
     assert grey == [None, None, 1]
-    assert layout.colors.endswith("Grey cells cannot be told from any other.")
-    unsure = replace(THREE, high=np.where(np.arange(3)[:, None] == 2, 0.9, THREE.high))
+    assert layout.colors.endswith("Grey groups are too close to call.")
+    last = np.arange(3)[:, None] == 2
+    most = replace(THREE, high=np.where(last, 0.9, THREE.high))
+    layout = lay_out(TREE, COLUMNS, model=most)
+    assert layout.nodes[int(TREE.leaves[2])].color != GREY, "more than half have the last class"
+    unsure = replace(most, low=np.where(last, 0.4, THREE.low))
     layout = lay_out(TREE, COLUMNS, model=unsure)
     assert layout.nodes[int(TREE.leaves[2])].color == GREY
     assert layout.nodes[int(TREE.leaves[0])].color != GREY
-    assert "Of grey cells it is not certain." in layout.colors
+    assert "Of grey groups it is not certain." in layout.colors
 
 
 def test_a_bar_shows_how_sure_its_mass_is() -> None:
     """By a line over it and in words, but for the root, which has all."""
-    ends = [(1.0, 1.0), (0.1, 0.5), (0.4, 0.9), (0.0, 0.3), (0.2, 0.6)]
-    layout = lay_out(TREE, COLUMNS, model=TWO, mass_ends=ends)
-    assert layout.nodes[1].mass_text == "67\u00a0% (10\u00a0% to 50\u00a0%)"
+    parts = [(1.0, 1.0, 1.0), (0.3, 0.1, 0.5), (0.7, 0.4, 0.9), (0.1, 0.0, 0.3), (0.4, 0.2, 0.6)]
+    layout = lay_out(TREE, COLUMNS, model=TWO, reported=[Interval(*part) for part in parts])
+    assert layout.nodes[1].mass_text == "30\u00a0% (10\u00a0% to 50\u00a0%)"
     assert layout.nodes[0].mass_text == "100\u00a0%"
     svg = to_svg(layout)
     assert layout.nodes[2].mass_text in svg
@@ -246,7 +278,7 @@ def test_a_range_without_its_value_is_left_out() -> None:
     layout = lay_out(TREE, COLUMNS, model=based, ranges=ranges)
     within = [node.value.within is None for node in layout.nodes if node.value]
     assert sorted(within) == [False, False, True]
-    assert layout.note.endswith("None is given where the cell's own figure lies outside.")
+    assert layout.note.endswith("None is given where the group's own figure lies outside.")
 
 
 def test_the_colours_are_explained() -> None:
@@ -255,7 +287,7 @@ def test_the_colours_are_explained() -> None:
     share = "Colours by the share of <b>, from blue: 10\u00a0%, to orange: 80\u00a0%."
     assert said[id(TWO)] == share
     assert said[id(NUMBERS)] == "Colours by the mean cost, from blue: 1.0, to orange: 9.0."
-    classes = "Colours by the likeliest class. blue: a; orange: b; green: c."
+    classes = "Colours by the likeliest class: blue for a; orange for b; green for c."
     assert said[id(THREE)] == classes
     nodes = lay_out(TREE, COLUMNS, model=TWO).nodes
     assert (nodes[2].color, nodes[4].color) == ("#2e7ec8", "#d06414")

@@ -1,6 +1,7 @@
 """Models learned from the counts of strata."""
 
 import json
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData, class_count
+from privet.learning.core.public_model import Trees
 from privet.learning.core.trees import locate
 from privet.learning.drift import cell_learners
 from privet.learning.drift.cell_learners import (
@@ -227,6 +229,27 @@ def test_a_forest_as_arrays_predicts_what_scikit_learn_does(residual: bool) -> N
     member = extra_trees(data, LEAVES[1], residual=residual)
     error = member.model.predict(data.X) + residual * data.public - shares(data.X, misled=False)
     assert np.sqrt((error**2).mean()) < 0.15
+
+
+def test_each_tree_has_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forest is to the bit that of trees which make a generator each; here one makes all."""
+    from sklearn.tree import ExtraTreeRegressor  # slow to import
+
+    data, (of_all,) = rows(0.2), extra_trees(rows(0.2), LEAVES[0], residual=False).model.components
+    fit, made, seeds = ExtraTreeRegressor.fit, set[int](), np.random.RandomState(0)
+
+    def alone(tree: ExtraTreeRegressor, *given: object, **named: object) -> ExtraTreeRegressor:
+        made.add(id(tree.random_state))
+        tree.set_params(random_state=seeds.randint(np.iinfo(np.int32).max))
+        return fit(tree, *given, **named)
+
+    monkeypatch.setattr(ExtraTreeRegressor, "fit", alone)
+    (of_each,) = extra_trees(data, LEAVES[0], residual=False).model.components
+    assert len(made) == 1
+    assert isinstance(of_all, Trees)
+    assert isinstance(of_each, Trees)
+    for field in fields(Trees):
+        assert np.array_equal(getattr(of_all, field.name), getattr(of_each, field.name))
 
 
 def test_what_is_predicted_is_the_weighted_sum_of_the_members() -> None:

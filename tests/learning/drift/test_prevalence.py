@@ -49,7 +49,9 @@ def error(seed: int, prevalence: np.ndarray | None, epsilon: float = 0.5) -> lis
     """The mean squared error at the points, without reports and with those of all holders."""
     public, holders, points, chance = enriched(seed)
     features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in ("a", "b"))
-    settings = TaskSettings(name="s", label="y", epsilon=epsilon, holders=len(holders), depth=2)
+    settings = TaskSettings(
+        name="s", label="y", epsilon=epsilon, holders=len(holders), depth=2, label_part=0.0
+    )
     task = build_encoded(settings, features, BINARY, public)
     counts = simulate_counts(task, holders.X, holders.y, np.random.default_rng(seed))
     model = fit("drift", BINARY, replace(public, prevalence=prevalence), counts)

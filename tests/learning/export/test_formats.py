@@ -37,7 +37,8 @@ VALUES = Path(__file__).parents[2] / "vectors" / "values.json"
 
 def collected(public: bytes, estimator: str, **given: Any) -> tuple[Task, FittedModel]:
     """A model fitted from 2 000 simulated holders, spread evenly over cells and labels."""
-    settings = TaskSettings.model_validate({"name": "t", "epsilon": 4.0, "depth": 4, **given})
+    asked = {"name": "t", "epsilon": 4.0, "depth": 4, "label_part": 0.0, **given}
+    settings = TaskSettings.model_validate(asked)
     task, data = build_task(settings, read_table(public))
     (mechanism,), (tree,) = task.mechanisms, task.trees
     counts = np.full((mechanism.cells, mechanism.levels), 2000 // mechanism.categories)

@@ -54,7 +54,7 @@ def test_a_change_is_listed_with_both_ends(planned: float | None) -> None:
         assert each.name == "yes"
     assert "The share of yes rose from 3" in over.sentence
     assert "in wave 3, by between" in over.sentence
-    assert "1 cell has changed since then beyond chance" in over.sentence
+    assert "1 group has changed since then beyond chance" in over.sentence
     assert [line.name for line in over.lines] == ["no", "yes"]
     assert [each.wave for each in over.lines[1].figures] == [1, 2, 3]
     assert over.comparisons == 5 * 1 * (1 + CELLS)
@@ -152,7 +152,7 @@ def test_what_did_not_change_is_not_listed() -> None:
     )
     assert said
     assert 1.0 < float(said[1]) < 50.0
-    assert found([same]).sentence == "One wave has reports so far."
+    assert found([same]).sentence == "One wave has answers so far: a change shows once another has."
     assert over_time(LABEL, {}, planned=2).lines == ()
 
 

@@ -10,13 +10,15 @@ import pytest
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
-from privet.learning.figures.false_reports import worst_found
+from privet.learning.figures.false_reports import if_false, worst_found
+from privet.learning.figures.figure import Reports
 from privet.learning.methods import Fitting, fit
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
+from privet.protocol.results import Comparison
 
 from ..examples import BINARY, REPORTS_ALONE, complete, linear_model, public_rows, reports
 
@@ -109,3 +111,39 @@ def test_without_other_reports_a_value_can_be_anything() -> None:
 
 def _never(_: Sequence[QuestionCounts]) -> Model:
     raise AssertionError
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "subset", "projective"])
+@pytest.mark.parametrize("part", [0.05, 0.2])
+def test_a_figure_is_between_its_ends_whatever_some_reports_say(
+    mechanism: str, part: float
+) -> None:
+    """The share of the honest ones, exactly, whichever payload the others are copies of; and the
+    ends are reached by one of them."""
+    counts = np.array([[180, 120], [90, 210]])
+    honest = reports(complete(1), counts, 2.0, 1, mechanism)
+    own = honest.mechanism
+    n = honest.n
+    k = int(part / (1.0 - part) * n)
+    bodies = np.arange(256**own.report_bytes, dtype=np.uint32)[:, None].view(np.uint8)
+    bodies = bodies[:, : own.report_bytes]
+    share = share_of(honest)
+    reached = []
+    for body in bodies[own.valid(bodies)]:
+        false = k * own.accumulate(body[None, :])
+        question = replace(honest, sums=cast("Sums", honest.sums + false), n=n + k)
+        of_all = Reports.of(BINARY, [question])
+        assert of_all is not None
+        value = share_of(question)
+        stated = Comparison(BINARY.classes[1], value, value, value, 0.5, 1.0, None)
+        other = replace(stated, reported=1 - value, low=1 - value, high=1 - value)
+        _, of = if_false(of_all, [other, stated], part)
+        assert of.low - 1e-9 <= share <= of.high + 1e-9
+        reached += [share - of.low, of.high - share]
+    assert min(reached) < 0.02
+
+
+def share_of(question: QuestionCounts) -> float:
+    """The share of the second class by the counts as they are, of those whose record fits."""
+    counts = question.mechanism.estimate(question.sums, question.n)
+    return float(counts[:, 1].sum() / counts.sum())

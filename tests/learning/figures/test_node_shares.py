@@ -6,14 +6,23 @@ import numpy as np
 import pytest
 
 from privet.learning.core.trees import locate
+from privet.learning.figures.compare import insight, question_about
 from privet.learning.figures.node_shares import node_shares
-from privet.learning.figures.precision import overall_precision
+from privet.learning.figures.precision import narrowed, overall_precision
 from privet.learning.methods import fit
 from privet.protocol.features import Label
 from tests.naive import path_to
 from tests.stat_checks import ALPHA, clopper_pearson
 
-from ..examples import BINARY, EVERY_LABEL, NUMBER, REPORTS_ALONE, complete, public_rows, reports
+from ..examples import (
+    BINARY,
+    EVERY_LABEL,
+    NUMBER,
+    REPORTS_ALONE,
+    complete,
+    public_rows,
+    reports,
+)
 from .test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
 
 NODE = 2
@@ -32,8 +41,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
     public = public_rows(label, PUBLIC, seed=1)
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     asked = reports(TREE, counts, 60.0, 3, regression=label is NUMBER)
-    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
-    found = node_shares(label, public, asked, model, node)
+    found = node_shares(label, public, asked, node)
     below = cells_below(node)
     inside = counts[below]
     assert found.mass.reported.value == pytest.approx(inside.sum() / HOLDERS)
@@ -50,17 +58,36 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
         assert [row.public for row in found.rows] == pytest.approx(shares)
 
 
+@pytest.mark.parametrize("by_both", [True, False])
+@EVERY_LABEL
+def test_the_root_has_the_figures_of_all(label: Label, *, by_both: bool) -> None:
+    """Also by those who were asked for the label alone, of whom no cell is known."""
+    public = public_rows(label, PUBLIC, seed=1)
+    counts, of_others = (counts_of(label, public_rows(label, HOLDERS, seed=s)) for s in (2, 3))
+    is_number = label is NUMBER
+    asked = reports(TREE, counts, 1.0, 3, regression=is_number)
+    alone = reports(complete(0), of_others.sum(axis=0, keepdims=True), 1.0, 4, regression=is_number)
+    questions = [asked, alone] if by_both else [asked]
+    model = fit("weighted", label, public, questions, **REPORTS_ALONE)
+    question = question_about(model, questions)
+    assert question is not None
+    found = node_shares(label, public, question, 0, alone if by_both else None)
+    overall = insight(label, public, questions, model).overall
+    assert [(row.reported.value, row.reported.low, row.reported.high) for row in found.rows] == [
+        pytest.approx((row.reported, row.low, row.high)) for row in overall
+    ]
+
+
 def test_intervals_cover_the_share_of_those_who_reported() -> None:
     """95 % of 200 intervals hold the true share; a false alarm has probability 1e-6."""
     public = public_rows(BINARY, PUBLIC, seed=1)
     counts = counts_of(BINARY, public_rows(BINARY, 10 * HOLDERS, seed=2))
     inside = counts[cells_below(NODE)]
     truth = inside[:, 1].sum() / inside.sum()
-    model = fit("weighted", BINARY, public, [reports(TREE, counts, 1.0, 0)], **REPORTS_ALONE)
     covered = 0
     for seed in range(200):
         asked = reports(TREE, counts, 1.0, seed)
-        row = node_shares(BINARY, public, asked, model, NODE).rows[1]
+        row = node_shares(BINARY, public, asked, NODE).rows[1]
         covered += row.reported.low <= truth <= row.reported.high
     low, high = clopper_pearson(covered, 200, ALPHA)
     assert low <= 0.95 <= high, covered
@@ -72,43 +99,35 @@ def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
     counts[0] = 0
     asked = reports(TREE, counts, 0.1, 1)
     public = public_rows(BINARY, PUBLIC, seed=1)
-    model = fit("weighted", BINARY, public, [asked], **REPORTS_ALONE)
-    found = node_shares(BINARY, public, asked, model, int(TREE.leaves[0]))
+    found = node_shares(BINARY, public, asked, int(TREE.leaves[0]))
     assert [(row.reported.low, row.reported.high) for row in found.rows] == [(0.0, 1.0)] * 2
 
 
 @pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["two", "number"])
 def test_so_many_reports_give_the_interval_that_was_wanted(label: Label) -> None:
     """The interval of 4 000 reports is reached with about 4 000, and a third of it with nine times
-    as many; before the first report the order of magnitude is known."""
+    as many."""
     public = public_rows(label, PUBLIC, seed=1)
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     found, _ = compared(label, counts, public, epsilon=2.0, seed=3)
     half = max(row.high - row.low for row in found.overall) / 2
     asked = reports(TREE, counts, 2.0, 3, regression=label is NUMBER)
-    precision = overall_precision(label, public, asked)
+    precision = overall_precision(label, asked)
+    assert precision is not None
     assert precision.reports(half, None) == pytest.approx(HOLDERS, rel=0.1)
     assert precision.reports(half / 3, None) == pytest.approx(9 * HOLDERS, rel=0.1)
-    none = reports(complete(3), np.zeros_like(counts), 2.0, 3, regression=label is NUMBER)
-    before = overall_precision(label, public, none).reports(half, None)
-    assert before is not None
-    assert HOLDERS / 3 < before < 3 * HOLDERS
 
 
 @pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["two", "number"])
-def test_a_few_reports_ask_for_no_other_number_than_none(label: Label) -> None:
+def test_a_few_reports_tell_no_precision(label: Label) -> None:
     """Of which it is not yet clear how many fit: their own variance may be anything."""
-    public = public_rows(label, 10, seed=1)
     for seed in range(20):
         few = counts_of(label, public_rows(label, 20, seed=seed))
         asked, none = (
             reports(TREE, counts, 1.0, seed, regression=label is NUMBER)
             for counts in (few, np.zeros_like(few))
         )
-        of_few, of_none = (
-            overall_precision(label, public, each).reports(0.1, None) for each in (asked, none)
-        )
-        assert of_few == of_none
+        assert overall_precision(label, asked) is overall_precision(label, none) is None
 
 
 @pytest.mark.parametrize("planned", [None, 3_000.0])
@@ -119,7 +138,5 @@ def test_an_interval_narrows_with_as_many_reports_as_are_said(planned: float | N
         asked = replace(reports(TREE, times * counts, 2.0, 3), planned=planned)
         found = asked.mean(np.array([-0.5, 0.5]) * np.ones((asked.partition.cells, 1)))
         halves.append(found.factor * found.variance**0.5)
-    public = public_rows(BINARY, 10, seed=1)
-    precision = overall_precision(BINARY, public, asked)
-    needed = precision.narrowed(halves[0], 1_000, halves[1], planned)
+    needed = narrowed(halves[0], 1_000, halves[1], planned)
     assert needed == pytest.approx(9_000, rel=0.05)

@@ -1,16 +1,19 @@
 """Scores from perturbed reports: true of people like the holders, although the model saw them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
+from privet.learning.figures.figure import Reports
+from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.node_shares import node_shares
 from privet.learning.figures.scores import (
     MOST,
@@ -35,6 +38,7 @@ from ..examples import (
     reports,
     unasked,
 )
+from .test_joint import collected as collected_by_both
 
 COVERED = 0.95
 
@@ -104,7 +108,8 @@ def test_which_of_two_models_is_better_is_told_with_its_error() -> None:
                 float((score_weights(score, one, asked) * law).sum()) for one in (other, model)
             )
             held[score] += of.low <= after - before <= of.high
-        assert all(of.value == 0.0 for of in score_differences(model, model, [asked]).values())
+        same = score_differences(model, model, [asked])
+        assert same == dict.fromkeys(MOST, Interval(0.0, 0.0, 0.0))
     assert min(held.values()) >= binom.ppf(ALPHA, 20, COVERED), held
 
 
@@ -121,7 +126,7 @@ def test_accuracies_agree_with_the_shares_of_the_cells() -> None:
     assert found is not None
     by_hand = 0.0
     for cell, node in enumerate(model.partition.leaves.tolist()):
-        shares = node_shares(BINARY, public, asked, model, node)
+        shares = node_shares(BINARY, public, asked, node)
         of = shares.rows[int(model.values[cell].argmax())].reported
         by_hand += shares.mass.reported.value * of.value
     assert found.uncorrected == pytest.approx(by_hand, abs=0.02)
@@ -134,6 +139,35 @@ def test_accuracies_agree_with_the_shares_of_the_cells() -> None:
     gain = known_scores(model, [asked])["accuracy"].value - constant
     assert found.more_than_always.value == pytest.approx(gain, abs=1e-9)
     assert yardsticks(replace(model, optimism=None), [asked]) is None
+
+
+def test_one_class_for_everybody_is_right_as_often_as_that_class_is_reported() -> None:
+    """Those who were asked for the label alone count in both."""
+    questions = collected_by_both(1.0, 0.4, seed=0, share=0.3)
+    public = public_rows(BINARY, 300, seed=1)
+    model = fit("weighted", BINARY, public, [unasked(questions[0])], **PUBLIC_ALONE)
+    values = np.broadcast_to([0.8, 0.2], model.values.shape)
+    model = replace(model, values=values, optimism=dict.fromkeys(MOST, (0.0, 0.0)))
+    reported = Reports.of(BINARY, questions)
+    assert reported is not None
+    share, found = reported.overall()[0].interval(), known_scores(model, questions)["accuracy"]
+    assert found.value == pytest.approx(share.value)
+    assert found.low == pytest.approx(share.low, abs=0.01)
+    assert found.high == pytest.approx(share.high, abs=0.01)
+
+
+def test_whether_reports_can_be_honest_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a model is compared with each of three classes for everybody."""
+    model, asked, _ = collected("weighted", THREE, 2, 2.0, 4_000, 0)
+    model, tested = replace(model, values_without_reports=model.values), list[int]()
+
+    def tests(questions: Sequence[QuestionCounts]) -> Impossible | None:
+        tested.append(len(questions))
+        return impossible(questions)
+
+    monkeypatch.setattr("privet.learning.figures.scores.impossible", tests)
+    assert yardsticks(model, [asked]) is not None
+    assert tested == [1]
 
 
 @pytest.mark.parametrize("label", [BINARY, THREE], ids=["two classes", "three"])

@@ -99,13 +99,13 @@ def test_a_plan_says_what_the_relay_gains() -> None:
     assert relay.direct_width == direct.here.half_width > 2.0 * found.here.half_width
     assert found.questions[0]["mechanism"] == relay.mechanism
     assert found.epsilon < relay.cap == 3.0
-    allows, rests = found.answers[-2:]
+    allows, rests = found.details[-2:]
     assert f"(0.3, 1e-08) allows a local ε of {found.epsilon:g} with {relay.mechanism}" in allows
     assert (
         f"a local ε of 0.3, which gives overall figures to ± {direct.amount(relay.direct_width)}"
         in allows
     )
-    assert "as long as 5 000 of the reports in the batch are from honest holders" in rests
+    assert "as long as 5\u202f000 of the reports in the batch are from honest holders" in rests
     assert "a smallest batch of as many" in rests
     assert "Against everybody, the relay included, the local ε holds." in rests
     assert found.to_document()["relay"]["stated"] == relay.stated <= 0.3
@@ -119,7 +119,7 @@ def test_holders_accept_no_more_than_their_cap() -> None:
     assert found.epsilon == found.relay.cap == TASK_CAP
     assert found.relay.stated < 1.0
     left = f"the most that holders accept here; it leaves {found.relay.stated:.3g}"
-    assert left in found.answers[-2]
+    assert left in found.details[-2]
 
 
 @pytest.mark.usefixtures("quick")
@@ -127,7 +127,7 @@ def test_few_reports_hide_nobody() -> None:
     """Then the local epsilon is the central one, which the plan says."""
     found = planned(batch=2)
     assert found.epsilon == 0.3
-    assert "this few reports hide nobody" in found.answers[-2]
+    assert "this few reports hide nobody" in found.details[-2]
 
 
 @pytest.mark.parametrize(

@@ -30,15 +30,19 @@ def planned(*disclosed: str, **options: Any) -> Plan:
 def test_a_plan_compares_none_disclosed_the_chosen_and_all() -> None:
     """In that order, each with its own cells; the plan itself is for the chosen.
 
-    Showing all takes a quarter and less, in tasks planned alike; as many tell overall figures
-    better.
+    Disclosing all takes less than half, and a quarter and less in tasks planned alike, where nobody
+    is asked for the label alone; as many then tell overall figures better.
     """
     found = planned("x0")
-    hidden, mine, every = found.showing
+    hidden, mine, every = found.disclosing
     assert (hidden.columns, mine.columns, every.columns) == ((), ("x0",), ("x0", "x1", "x2"))
     assert hidden.stratum_count == 1 < mine.stratum_count
     assert every.stratum_count == every.cells
     assert (mine.here, mine.stop_after) == (found.here, found.stop_after)
+    assert every.stop_after is not None
+    assert hidden.stop_after is not None
+    assert 2 * every.stop_after < hidden.stop_after
+    hidden, _, every = planned("x0", label_part=0.0).disclosing
     assert every.stop_after is not None
     assert hidden.stop_after is not None
     assert 4 * every.stop_after < hidden.stop_after
@@ -49,11 +53,11 @@ def test_a_plan_compares_none_disclosed_the_chosen_and_all() -> None:
 def test_with_all_disclosed_there_are_two_to_compare() -> None:
     """The chosen columns are all; more people in a group are fewer groups."""
     found = planned("x0", "x1", "x2")
-    assert [len(each.columns) for each in found.showing] == [0, 3]
-    (compared,) = (answer for answer in found.answers if "hidden" in answer)
-    assert "reports with everything hidden; " in compared
+    assert [len(each.columns) for each in found.disclosing] == [0, 3]
+    (compared,) = (answer for answer in found.details if "hidden" in answer)
+    assert "people with everything hidden; " in compared
     assert "the answer is changed at random" in found.board
     assert "both of one such group" in found.board
-    assert found.showing[-1].stratum_count <= HOLDERS / 20
+    assert found.disclosing[-1].stratum_count <= HOLDERS / 20
     few = planned("x0", "x1", "x2", smallest_group=200)
-    assert few.showing[-1].stratum_count <= HOLDERS / 200
+    assert few.disclosing[-1].stratum_count <= HOLDERS / 200

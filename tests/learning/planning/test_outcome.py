@@ -6,7 +6,7 @@ import pytest
 
 from privet.learning.core.amounts import of_hundred
 from privet.learning.planning import Mean, Plan, Prospect, SampleSize, planner
-from privet.learning.planning.outcome import RareClass, Showing
+from privet.learning.planning.outcome import Disclosing, InWaves, PanelPlan, RareClass
 from privet.learning.task_building.review import review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
@@ -29,9 +29,12 @@ PLAN = Plan(
     shift_after=7_400,
     half_width=0.02,
     stop_after=5_500,
+    at_one_look=2_300,
+    same_for_all=0.76,
+    asked_alone=0.009,
     sample_sizes=tuple(
         SampleSize(half_width, holders)
-        for half_width, holders in ((0.05, 864), (0.03, 2_412), (0.02, 5_500), (0.01, None))
+        for half_width, holders in ((0.05, 864), (0.03, 2_412), (0.02, 5_500), (0.01, 21_600))
     ),
     gains={"They are <others>.": Mean(0.051, 0.004)},
 )
@@ -41,27 +44,82 @@ def test_a_plan_answers_what_was_asked() -> None:
     """True if the collection is enough, what would be, and when to stop."""
     assert PLAN.enough
     assert PLAN.answers == [
-        "10 000 holders at ε = 1 give every overall figure to ± 1.5 points, however often "
-        "you look.",
-        "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
-        "ε = 1 are enough: 90\u00a0% of such collections show it. For 80\u00a0% of them to show it "
-        "this task takes about 7 400 reports.",
-        "For ± 2.0 points this task takes about 5 500 reports, with its 8 cells: the tree of a "
-        "published task does not change.",
-        "In half of the cells a difference of 10.0 points or more is shown by 80\u00a0% of such "
-        "collections.",
-        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
-        "the reports.",
-        "Stop at ± 2.0 points, or as soon as the difference that matters is listed: looking early "
-        "or often does no harm.",
+        "A difference of 5.0 points from your file would show in 90\u00a0% of such studies; it "
+        "takes about 7\u202f400 people to show it 8 times in 10.",
+        "In half of the 8 planned groups a difference of 10.0 points or more would show 8 times "
+        "in 10.",
+        "Asked only the question to be predicted, 10\u202f000 people give ± 0.9 points, and say "
+        "nothing of groups.",
+        "Stop at ± 2.0 points, or as soon as the difference that matters is listed: you may look "
+        "as often as you like, and all these numbers allow for it. A single look, set beforehand, "
+        "takes about 2\u202f300 people for ± 2.0 points instead of 5\u202f500.",
     ]
+    assert PLAN.details == [
+        "10\u202f000 people at ε = 1 give every overall figure to ± 1.5 points, however often "
+        "you look.",
+        "For ± 2.0 points this task takes about 5\u202f500 people, with the 8 planned cells. "
+        "Publishing grows the tree anew, by a public model of more trees, so that it may have some "
+        "cells more or fewer; then it does not change.",
+        "Do you have a list of the people you ask, without their answers, or a table that counts "
+        "them? With it reports may disclose the columns that you know anyway, and their groups are "
+        "counted: no other setting was measured to gain as much.",
+        "If your file is like the people who are asked, expect accuracy 0.8 ± 0.01 from it only "
+        "(to predict the same for everybody gives 0.76), and no more from the reports.",
+    ]
+    assert len(replace(PLAN, asked_alone=0.014).answers) == 3, "for hardly more"
+    few = replace(PLAN, here=replace(HERE, half_width=2.0), asked_alone=0.6)
+    assert "Asked only" not in str(few), "a share is at most one half from the middle"
+    unsure, worse = ({"They are others.": Mean(gain, 0.006)} for gain in (-0.01, -0.028))
+    assert replace(PLAN, gains=unsure).details == PLAN.details
+    assert replace(PLAN, gains=worse).details[4] == (
+        "A gain below 0 means that a model of this many answers predicts worse in that case than "
+        "your file does without them."
+    )
+    listed = replace(PLAN, registered=5000)
+    assert (
+        listed.details[2]
+        == "Disclosed groups are counted among the 5\u202f000 people of your list."
+    )
+    assert listed.verdict.endswith("you would need 22\u202f000, more than your list has")
+    assert listed.answers[-1].startswith("Stop as soon as the difference that matters is listed:")
+    assert replace(PLAN, registered=30_000).verdict == PLAN.verdict
+
+
+WORDS_OF_THE_METHOD = ("cell", "strat", "slot", "subset", "tree", "holder", "public record", "ε")
+
+
+def test_the_answers_of_a_plan_need_no_word_of_the_method() -> None:
+    """Those stand in the details; waves too."""
+    waves = (
+        InWaves("rotate", 10_000, 1.0, 0.06, 0.2, 0.7, 12_000),
+        InWaves("repeat", 20_000, 0.5, None, None, 0.1, None),
+    )
+    nothing = replace(PLAN, here=replace(HERE, cell_shift=None, power=0.001), shift_after=None)
+    panel = replace(PLAN, panel=PanelPlan(2, 20_000, 1.0, waves))
+    other = replace(PLAN, panel=PanelPlan(2, 20_000, 1.0, waves[::-1]))
+    few = replace(PLAN, here=replace(HERE, half_width=0.6))
+    for plan in (PLAN, nothing, panel, other, few, replace(PLAN, looks="once")):
+        said = " ".join([plan.verdict, *plan.answers])
+        assert not [word for word in WORDS_OF_THE_METHOD if word in said], said
+    assert panel.answers[3] == (
+        "A change of 6.0 points or more between two waves would show at least 8 times in 10."
+    )
+    assert other.answers[3] == (
+        "Do not count on seeing any change between two waves, however large."
+    )
+    assert nothing.answers[1] == (
+        "In half of the 8 planned groups do not count on seeing any difference, however large."
+    )
+    assert panel.verdict == (
+        "± 1.5 points with 10\u202f000 people in each wave; to ± 1 you would need 22\u202f000"
+    )
 
 
 def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
     """Accuracy is .98 for who predicts that nobody has it."""
     gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
     rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
-    assert replace(PLAN, rare=rare).answers[5] == (
+    assert replace(PLAN, rare=rare).details[4] == (
         "“ill” is “yes” for 0.02 of the public records, so accuracy says little. Expect a log loss "
         "of 0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± "
         "0.03 for “yes” against the rest. Reports lower the log loss by +0.012 ± 0.001 if there "
@@ -74,28 +132,34 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     few = Prospect(2, 6.0144, None, None, 0.0001)
     plan = replace(PLAN, holders=100, epsilon=0.1, here=few)
     plan = replace(plan, stop_after=19_927_714, telling_after=127_536)
-    said = " ".join([plan.verdict, *plan.answers, plan.board])
-    assert plan.verdict == "Too few people to tell anything"
+    said = " ".join([plan.verdict, *plan.answers, *plan.details, plan.board])
+    assert plan.verdict == (
+        "100 people are too few to tell anything; to ± 2.0 points you would need "
+        "20\u202f000\u202f000"
+    )
     assert "601" not in said
-    assert "less than 1\u00a0% of such collections show it" in said
+    assert "would show in only less than 1\u00a0% of such studies; it takes" in said
     assert "with a probability of less than 1\u00a0%" in said
     assert (
-        "100 holders at ε = 0.1 are too few to tell any overall figure: about 130 000 reports of "
-        "this task would give them to ± 25.0 points."
+        "100 people at ε = 0.1 are too few to tell any overall figure: about 130\u202f000 people "
+        "would give them to ± 25.0 points."
     ) in said
-    assert "For ± 2.0 points this task takes about 20 000 000 reports" in said
+    assert "For ± 2.0 points this task takes about 20\u202f000\u202f000 people" in said
     assert "Stop as soon as the difference that matters is listed" in said
+    never = replace(plan, shift_after=None).answers[-1]
+    assert never.startswith("Stop whenever you like: you may look as often as you like")
     assert plan.gain_in_words(Mean(0.0, 0.0001)) == "too few to tell"
     assert PLAN.gain_in_words(Mean(0.051, 0.004)) == "+5.1 ± 0.4"
     assert PLAN.gain_in_words(Mean(-0.022, 0.004)) == "−2.2 ± 0.4"
     assert PLAN.gain_in_words(Mean(-0.0002, 0.0001)) == "0.0 ± 0.0"
-    assert plan._repr_html_().count("too few to tell") == 2
-    assert PLAN.verdict == "10 000 people give each share to ± 1.5 points"
+    assert plan._repr_html_().count("too few to tell") == 3
+    assert PLAN.verdict == "± 1.5 points with 10\u202f000 people; to ± 1 you would need 22\u202f000"
     rough = replace(PLAN, holders=600, here=replace(HERE, half_width=0.2))
-    assert rough.verdict == (
-        "Only a rough figure: 600 people give each share to ± 20.0 points, about 860 would to "
-        "± 5.0 points"
-    )
+    assert rough.verdict == "± 20.0 points with 600 people; to ± 2 you would need 5\u202f500"
+    near = replace(PLAN, here=replace(HERE, half_width=0.04), half_width=0.05, stop_after=864)
+    assert (
+        near.verdict == "± 4.0 points with 10\u202f000 people; to ± 3 you would need 2\u202f400"
+    ), "the wish is met"
     wide = replace(PLAN, score="mean squared error", span=20.0, here=replace(HERE, half_width=9.0))
     assert wide.tells, "half of the range is 10"
 
@@ -105,68 +169,68 @@ def test_a_plan_says_what_nothing_gives() -> None:
     alone = replace(PLAN, looks="once", here=replace(HERE, power=0.1), shift_after=None)
     said = " ".join(alone.answers)
     assert not alone.enough
-    assert "too few" not in said
     few = replace(alone, shift_after=12_000)
-    assert "are too few" in " ".join(few.answers)
-    assert "public records might" not in " ".join(few.answers)
-    assert "More holders would not make that 80\u00a0%; more public records might." in said
-    assert "at one look, set beforehand" in said
+    assert few.answers[0] == (
+        "A difference of 5.0 points from your file would show in only 10\u00a0% of such studies; "
+        "it takes about 12\u202f000 people to show it 8 times in 10."
+    )
+    assert alone.answers[0] == (
+        "Do not count on seeing a difference of 5.0 points from your file: 10\u00a0% of such "
+        "studies show it. More people would not help; a file of more than 1\u202f200 records might."
+    )
+    assert "at one look, set beforehand" in alone.details[0]
     assert "earlier looks prove nothing" in said
 
 
-def test_a_plan_of_clipped_numbers_says_what_it_rests_on() -> None:
-    """On how the holders' numbers lie and spread; none may be enough for a precision."""
+def test_a_plan_of_numbers_around_centres_states_no_figures_of_groups() -> None:
+    """It says why, and how to have them."""
     number = replace(PLAN, score="mean squared error", span=40.0, around_centres=True)
-    known, shift, takes, *rest = replace(number, stop_after=None).answers
-    assert "however often you look, if their numbers lie as those of the public records." in known
-    assert "this task takes more reports than there can be, with its 8 cells" in takes
-    assert (
-        "90\u00a0% of such collections show it, or more, if their numbers spread half to "
-        "twice as far as public ones." in shift
-    )
-    assert rest[-1].startswith("Stop as soon as the difference that matters is listed")
-    assert "lie as" not in " ".join(PLAN.answers)
-    rough = replace(number, here=replace(HERE, half_width=9.0))
-    rough = replace(rough, sample_sizes=(SampleSize(2.0, None),))
-    assert rough.sizes == {"± 2": "not reachable"}
-    assert rough.verdict == "Only a rough figure: 10 000 people give the mean to ± 9"
+    said = " ".join(number.answers)
+    assert "only the overall mean is stated, from the people asked for the number alone" in said
+    assert "with centred set to false" in said
+    assert "In half of the" not in said
+    stated = replace(number, around_centres=False)
+    assert "In half of the 8 planned groups" in " ".join(stated.answers)
 
 
 def test_a_plan_has_one_table_of_precisions() -> None:
     """People of the one task, in notebooks, in print and on pages; before, five other tasks."""
     sizes = {
         "± 5.0 points": "860",
-        "± 3.0 points": "2 400",
-        "± 2.0 points": "5 500",
-        "± 1.0 points": "not reachable",
+        "± 3.0 points": "2\u202f400",
+        "± 2.0 points": "5\u202f500",
+        "± 1.0 points": "22\u202f000",
     }
     assert PLAN.sizes == sizes
     printed = str(PLAN).split("\n")
-    assert printed[: len(PLAN.answers)] == PLAN.answers
-    assert printed[len(PLAN.answers) :] == [
+    assert printed[:6] == [
+        PLAN.verdict,
         "People needed, by precision:",
-        "            860  ± 5.0 points",
-        "          2 400  ± 3.0 points",
-        "          5 500  ± 2.0 points",
-        "  not reachable  ± 1.0 points",
+        "     860  ± 5.0 points",
+        "   2\u202f400  ± 3.0 points",
+        "   5\u202f500  ± 2.0 points",
+        "  22\u202f000  ± 1.0 points",
+    ]
+    assert printed[6:-2] == [*PLAN.answers, "Details:", *PLAN.details]
+    assert printed[-2:] == [
         "Gain from the reports, in points of accuracy:",
         "  +5.1 ± 0.4  They are <others>.",
     ]
     assert repr(PLAN) == str(PLAN)
-    assert PLAN.to_document()["sample_sizes"][3] == {"half_width": 0.01, "holders": None}
-    assert "<td>± 3.0 points</td><td>2 400</td>" in PLAN._repr_html_()
+    assert PLAN.to_document()["sample_sizes"][3] == {"half_width": 0.01, "holders": 21_600}
+    assert "<td>± 3.0 points</td><td>2\u202f400</td>" in PLAN._repr_html_()
 
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
     """At epsilon 1 the surest guess between two records is right with e / (1 + e), rounded up as
     the answer page and the wizard do; where they would say all, its digits."""
     for words in (
-        "10 000 people",
+        "10\u202f000 people",
         "86 bytes",
         "ε = 1",
         "74\u00a0%",
         "5.0 points",
-        "1 200",
+        "1\u202f200",
         "90\u00a0%",
     ):
         assert words in PLAN.board
@@ -181,12 +245,16 @@ def test_a_plan_speaks_of_the_label_as_people_do() -> None:
     number = replace(PLAN, score="mean squared error", span=40_000.0, label_unit="€")
     number = replace(number, target_shift=165.0, half_width=1_234.0)
     number = replace(number, here=replace(HERE, half_width=165.0))
-    assert number.verdict == "10 000 people give the mean to ± 165\u00a0€"
-    assert "For ± 1230\u00a0€ this task takes" in number.answers[2]
-    assert number.amount(40_000.0) == "40 000\u00a0€"
+    nearer = replace(number, half_width=100.0)
+    assert (
+        nearer.verdict
+        == "± 165\u00a0€ with 10\u202f000 people; to ± 100\u00a0€ you would need 5\u202f500"
+    )
+    assert "For ± 1230\u00a0€ this task takes" in number.details[1]
+    assert number.amount(40_000.0) == "40\u202f000\u00a0€"
     number = replace(number, expected=Mean(123_456_789.0, 2_100_000.0))
-    fair = next(said for said in number.answers if "public data are fair" in said)
-    assert "error of 123 000 000 ± 2 000 000 from them" in fair.replace("\u202f", " ")
+    fair = next(said for said in number.details if "like the people" in said)
+    assert "error of 123 000 000 ± 2 000 000 from it" in fair.replace("\u202f", " ")
     assert number.amount(None) == "none"
     assert "people for ill and" in PLAN.board
     assert "people “Are you ill?” and" in replace(PLAN, question="Are you ill?").board
@@ -197,37 +265,38 @@ def test_a_plan_is_tables_in_a_notebook() -> None:
     assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in PLAN._repr_html_()
 
 
-def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
+def test_a_plan_says_what_hiding_all_and_disclosing_all_would_take() -> None:
     """Of tasks planned alike, with the group's words in the board's paragraph."""
     nowhere, two, every = (
         replace(PLAN.here, cell_shift=None),
         ("age", "job"),
         ("age", "job", "ward"),
     )
-    showing = (
-        Showing((), (), 4, 1, nowhere, 40_000),
-        Showing(two, two, 8, 2, PLAN.here, PLAN.stop_after),
-        Showing(every, every, 30, 30, PLAN.here, 1_000),
+    disclosing = (
+        Disclosing((), (), 4, 1, nowhere, 40_000),
+        Disclosing(two, two, 8, 2, PLAN.here, PLAN.stop_after),
+        Disclosing(every, every, 30, 30, PLAN.here, 1_000),
     )
-    compared = replace(PLAN, showing=showing)
-    assert compared.answers[-2] == (
-        "For ± 2.0 points, tasks planned for 10 000 holders take: 40 000 reports with everything "
-        "hidden; 5 500 reports with age and job disclosed; 1 000 reports with only the label "
-        "hidden. Half of the cells show: no shift (4 cells) with everything hidden; 10.0 points (8 "
-        "cells) with age and job disclosed; 10.0 points (30 cells) with only the label hidden."
+    compared = replace(PLAN, disclosing=disclosing)
+    assert compared.details[-1] == (
+        "For ± 2.0 points, tasks planned for 10\u202f000 people take: 40\u202f000 people with "
+        "everything hidden; 5\u202f500 people with age and job disclosed; 1\u202f000 people with "
+        "only the label hidden. Half of the cells show: no shift (4 cells) with everything hidden; "
+        "10.0 points (8 cells) with age and job disclosed; 10.0 points (30 cells) with only "
+        "the label hidden."
     )
-    assert "age and job can be read as far as our 2 groups of people tell" in compared.board
-    alone = (showing[0], replace(showing[1], stratum_count=1), showing[2])
+    assert "age and job can be read as far as our 2 disclosed groups tell" in compared.board
+    alone = (disclosing[0], replace(disclosing[1], stratum_count=1), disclosing[2])
     assert (
         "with age and job disclosed, reports would disclose nothing"
-        in replace(PLAN, showing=alone).answers[-2]
+        in replace(PLAN, disclosing=alone).details[-1]
     )
-    fewer = replace(PLAN, showing=(showing[0], replace(showing[2], columns=("job",))))
+    fewer = replace(PLAN, disclosing=(disclosing[0], replace(disclosing[2], columns=("job",))))
     assert (
         "with job of age, job and ward disclosed. The task hides age and ward too"
-        in (fewer.answers[-2])
+        in (fewer.details[-1])
     )
-    assert "job can be read as far as our 30 groups" in fewer.board
+    assert "job can be read as far as our 30 disclosed groups" in fewer.board
     assert "the answer and the other features are changed" in fewer.board
 
 

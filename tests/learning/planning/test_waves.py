@@ -124,15 +124,15 @@ def test_no_mode_is_offered_whose_message_devices_refuse() -> None:
 def test_a_plan_says_what_a_panel_shows() -> None:
     found = planned(waves=4)
     assert found.panel is not None
-    text = " ".join(found.answers)
-    assert "In 4 waves 80 000 people spend a lifetime ε of 2 each" in text
-    assert "If they rotate, 20 000 in each wave at ε = 2: " in text
-    assert "If they repeat, 80 000 in each wave at ε = 0.5: " in text
-    assert f"it takes {found.panel.modes[0].people_needed:,}".replace(",", " ") in text
+    text = " ".join(found.details)
+    assert "In 4 waves 80\u202f000 people spend a lifetime ε of 2 each" in text
+    assert "If they rotate, 20\u202f000 in each wave at ε = 2: " in text
+    assert "If they repeat, 80\u202f000 in each wave at ε = 0.5: " in text
+    assert f"it takes {found.panel.modes[0].people_needed:,}".replace(",", "\u202f") in text
     assert "listed at whichever look you stop, one in twenty" in text
-    once = " ".join(replace(found, looks="once").answers)
+    once = " ".join(replace(found, looks="once").details)
     assert "listed at one look, set beforehand, one in twenty" in once
-    assert "We ask about 80 000 people" in found.board
+    assert "We ask about 80\u202f000 people" in found.board
     assert "draws one of 4 waves and sends one message in it, of at most" in found.board
     assert "at most 89\u00a0% sure" in found.board
     repeating = replace(found.panel, modes=found.panel.modes[1:], lifetime=8.0, people=20_000)

@@ -78,7 +78,7 @@ def test_cells_are_distilled_from_it(curator: Curator) -> None:
 
 def test_centres_come_from_it(curator: Curator) -> None:
     """Numbers are reported relative to what it expects, nearly exact: the radius is the least."""
-    given = settings(depth=7)
+    given = settings(depth=7, centred=True, label_part=0.0)
     uploaded = done(
         create_task(curator, ADMIN, given, striped(40, 0, number=True), stripes(1, number=True))
     )

@@ -10,6 +10,7 @@ from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
+from privet.learning.task_building.label_part import LEAST
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
@@ -49,14 +50,18 @@ def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.Monk
 
 
 def test_numbers_are_reported_around_the_public_models_means() -> None:
-    """By default the grower distilled publishes centres, one per cell, and a radius."""
-    task = line_task(grower="distilled")
+    """At a large epsilon, the default publishes centres, one per cell, and a radius, and asks a
+    part for the number alone."""
+    task = line_task(grower="distilled", epsilon=4.5)
     centring = task.questions[0].centring
     assert centring is not None
     assert len(centring.centres) == task.tree_of(0).cells == 4
     assert 0.1 <= centring.radius < 5.0
     assert Task.parse(task.canonical, task.id) == task
-    assert line_task(grower="distilled").id == task.id
+    assert line_task(grower="distilled", epsilon=4.5).id == task.id
+    assert task.asked_share(1) >= LEAST
+    assert line_task(grower="distilled", epsilon=9.0).asked_share(1) == LEAST
+    assert line_task(grower="max_edge", centred=True).asked_share(1) >= LEAST
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_numbers_around_centres_get_cells_of_their_own_number(
     """Without a depth half the cells at a small epsilon, at least four; at a large four times."""
     plain, centred = (
         line_task(grower="distilled", depth=None, holders=holders, epsilon=epsilon, centred=wanted)
-        for wanted in (False, None)
+        for wanted in (False, True)
     )
     depth = distilled_depth(holders, epsilon)
     assert distilled_depth(holders, epsilon, centred=True) == depth + deeper
@@ -86,14 +91,22 @@ def test_numbers_around_centres_get_cells_of_their_own_number(
         {"grower": "distilled", "questions": [{"asks": "cell"}]},
         {"grower": "distilled", "rows": 9, "depth": 1},
         {"grower": "distilled", "questions": [{"depth": 2}, {"depth": 1}]},
+        {"grower": "distilled", "epsilon": 4.0},
+        {"grower": "distilled", "disclosed": ("x",)},
+        {"grower": "distilled", "label_part": 0.0},
     ],
-    ids=["max_edge", "cart", "no", "not this question", "cell alone", "few rows", "levels"],
+    ids=[
+        *("max_edge", "cart", "no", "not this question", "cell alone", "few rows", "levels"),
+        *("small epsilon", "disclosed", "no part"),
+    ],
 )
 def test_numbers_are_reported_on_the_whole_range_where_no_centres_are_wanted(
     more: dict[str, Any],
 ) -> None:
-    """The papers' growers, who declines, fewer than ten public records, and several levels."""
-    task = line_task(**more)
+    """The papers' growers, who declines, fewer than ten public records, several levels, an epsilon
+    up to 4, disclosed columns, of whose groups figures are wanted, and no part that states the
+    mean."""
+    task = line_task(**{"epsilon": 6.0, **more})
     assert all(question.centring is None for question in task.questions)
 
 

@@ -107,6 +107,21 @@ def test_by_default_hidden_columns_get_as_few_levels_as_will_do(
     assert (few(worth).cells != few(0.1).cells) == (epsilon > 2.0)
 
 
+@pytest.mark.parametrize("label", ["ill", "stay"])
+def test_a_part_is_asked_for_the_label_alone_where_groups_hide_many_cells(label: str) -> None:
+    """By default with eight cells in a group, not with two or one; a part that is set holds where a
+    group has more than one."""
+    given: dict[str, Any] = {"disclosed": ("age",), "epsilon": 2.0}
+    many, two, one = (build(label, **given, depth=5, hidden_depth=level) for level in (3, 1, 0))
+    assert many.parts == (13, 7)
+    assert many.tree_of(1).cells == len(many.group_sizes) > 1
+    assert [len(task.questions) for task in (two, one)] == [1, 1]
+    asked = [
+        build(label, **given, depth=5, hidden_depth=level, label_part=0.5) for level in (3, 1, 0)
+    ]
+    assert [task.parts for task in asked] == [(1, 1), (1, 1), ()]
+
+
 def test_all_columns_disclosed_have_more_cells_than_none() -> None:
     """Every cell is a disclosed one."""
     every = build(disclosed=("age", "ward", "dose"))

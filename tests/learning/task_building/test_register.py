@@ -1,5 +1,6 @@
 """Tasks whose groups are counted in a register of the people asked."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ from privet import PrivateTreeClassifier, plan
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.methods import fit
+from privet.learning.planning.outcome import Mean
+from privet.learning.planning.planner import Planner
+from privet.learning.public_model import candidates
 from privet.learning.public_model.knowledge import (
     public_knowledge,
     reference_points,
@@ -28,6 +32,12 @@ from .test_disclosure import columns
 PEOPLE, DISCLOSED = 5000, ("age", "ward")
 ASKED = columns(PEOPLE, seed=9)
 REGISTER = {name: ASKED[name] for name in DISCLOSED}
+PEOPLE_OF = Counter(zip(REGISTER["age"].tolist(), REGISTER["ward"], strict=True))
+COUNTED: dict[str, Any] = {
+    "age": np.array([age for age, _ in PEOPLE_OF]),
+    "ward": [ward for _, ward in PEOPLE_OF],
+    "count": [*PEOPLE_OF.values()],
+}
 
 
 def build(register: Any = REGISTER, **settings: Any) -> tuple[Task, PublicData]:
@@ -75,7 +85,7 @@ def test_nobodys_value_is_published() -> None:
         middles = (values[:, None] + values[None, :]) / 2.0
         for threshold in tree.threshold[tree.feature == column]:
             assert np.abs(middles - threshold).min() < 1e-6
-    number, public = build(label="stay", ignore=("ill",))
+    number, public = build(label="stay", ignore=("ill",), centred=True)
     (centring,) = [question.centring for question in number.questions]
     assert centring is not None
     means, _ = public_knowledge(public.X, public.y, 0).cell_means(number.tree_of(0))
@@ -150,6 +160,50 @@ def test_a_fit_starts_from_it() -> None:
     np.testing.assert_allclose(model.values, means, atol=0.02)
 
 
+def test_a_table_of_counts_is_the_same_register() -> None:
+    """As a statistics office has them; nobody is in a row of none, and a feature is no count."""
+    _, one = build()
+    empty: dict[str, Any] = {"age": 30.0, "ward": "eye", "count": 0}
+    with_none = {name: [*values, empty[name]] for name, values in COUNTED.items()}
+    for counted in (COUNTED, with_none, {**COUNTED, "count": [f"{n}.0" for n in COUNTED["count"]]}):
+        _, other = build(counted)
+        assert one.register is not None
+        assert other.register is not None
+        people = np.sort(one.register, axis=0)
+        np.testing.assert_array_equal(people, np.sort(other.register, axis=0))
+    counts, rows = columns(), {**columns(PEOPLE, seed=9), "count": ASKED["dose"]}
+    named = {**counts, "count": counts["dose"]}
+    task, public = build_task(
+        TaskSettings(name="t", label="ill", epsilon=1.0, disclosed=("age", "count")),
+        {name: named[name] for name in ("age", "count", "ill")},
+        None,
+        {name: rows[name] for name in ("age", "count")},
+    )
+    assert public.register is not None
+    assert len(public.register) == PEOPLE
+    assert task.group_sizes
+
+
+def test_a_plan_says_what_the_list_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many groups it allows in place of how many, as the plan without it has."""
+    none = Mean.of(np.zeros(2))
+    monkeypatch.setattr(Planner, "gain", lambda *_: (none, none))  # takes most of a plan's time
+    monkeypatch.setattr(candidates, "BOOSTING_COLUMNS", 0)
+    asked: dict[str, Any] = {"label": "ill", "holders": 3000, "epsilon": 1.0, "ignore": ("stay",)}
+    planned = plan(columns(), register=COUNTED, disclosed=DISCLOSED, **asked)
+    counted, estimated = planned.disclosing[1].stratum_count, planned.strata_without_register
+    assert estimated == plan(columns(), disclosed=DISCLOSED, **asked).disclosing[1].stratum_count
+    assert estimated is not None
+    assert counted > 2 * estimated
+    assert planned.details[2].replace("\u00a0", " ") == (
+        f"Disclosed groups are counted among the 5\u202f000 people of your list: {counted}; your "
+        f"file alone "
+        f"would allow {estimated}."
+    )
+    hidden = plan(columns(), **asked)
+    assert hidden.details[2].startswith("Do you have a list of the people you ask, without their")
+
+
 @keeps(
     "disclosed-columns: a register with answers is refused",
     in_="learning/task_building/register.py",
@@ -166,6 +220,12 @@ def test_a_fit_starts_from_it() -> None:
         ({**REGISTER, "ward": ["nose"] * PEOPLE}, "Row 1: .*one of eye, heart, lung"),
         ({**REGISTER, "age": 12 * REGISTER["age"]}, "another unit, or of other people"),
         ({**REGISTER, "id": ["a"] * PEOPLE, "age": np.full(PEOPLE, 50.0)}, "equal in every column"),
+        ({**REGISTER, "Count": [1.5] * PEOPLE}, "no whole number of people in row 1: 'Count'"),
+        ({**REGISTER, "count": [-3] * PEOPLE}, "no whole number of people in row 1"),
+        ({**REGISTER, "count": [None] * PEOPLE}, "no whole number of people in row 1"),
+        ({**REGISTER, "count": [1] * PEOPLE, "Count": [1] * PEOPLE}, "two columns 'count'"),
+        ({**REGISTER, "count": [1000] * PEOPLE}, "5000000 people, and at most 2000000"),
+        ({name: values[:1] for name, values in COUNTED.items()}, "people, which are not two"),
         ({**REGISTER, "id": [*range(1, PEOPLE), 7]}, "Rows 7 and 5000 .* have the same 'id'"),
     ],
 )
@@ -210,4 +270,4 @@ def test_plans_take_it() -> None:
     given |= {"depth": 3, "hidden_depth": 0, "smallest_group": 400, "disclosed": list(DISCLOSED)}
     public = {name: list(values) for name, values in columns(60).items()}
     few, more = (plan(public, register=register, **given) for register in (None, REGISTER))
-    assert more.showing[1].stratum_count > few.showing[1].stratum_count
+    assert more.disclosing[1].stratum_count > few.disclosing[1].stratum_count

@@ -63,6 +63,47 @@ def test_the_year_of_a_date_counts() -> None:
         encode_columns(nowhere, read_table(data))
 
 
+@pytest.mark.parametrize(
+    ("cells", "numbers", "unit"),
+    [
+        (["76,8 kg", "1.080,5 kg", "k. A."], [76.8, 1080.5, None], "kg"),
+        (["1.234,56 €", "12,00 €", ""], [1234.56, 12.0, None], "€"),
+        (["$1,234", "$ 12.50", "-"], [1234.0, 12.5, None], "$"),
+        (["120 mmol/l", "\u22123 mmol/l", "4 mmol/l"], [120.0, -3.0, 4.0], "mmol/l"),
+    ],
+)
+def test_numbers_are_taken_from_cells_with_their_unit(
+    cells: list[str], numbers: list[float | None], unit: str
+) -> None:
+    """Whatever decimal mark the file has, if all cells have one; people are asked in the unit."""
+    data = "\n".join(["x;y", *(f"{cell};{row % 2}" for row, cell in enumerate(cells * 6))])
+    settings = TaskSettings(name="t", label="y", epsilon=1.0, numbers=("x",))
+    (feature,), _, _ = encode_columns(settings, read_table(data.encode()))
+    assert isinstance(feature, Numeric)
+    found = [number for number in numbers if number is not None]
+    assert (feature.low, feature.high, feature.unit) == (min(found), max(found), unit)
+    assert (feature.missing is None) == (None not in numbers)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["76 kg", "80 lb"], "not have one unit in all cells: 'kg', 'lb'"),
+        (["76 kg", "80"], "not have one unit in all cells"),
+        (["<5 kg", "<6"], "not have one unit in all cells"),
+        (["1.5 kg", "2,5 kg"], "several decimal marks"),
+        (["76 kg", "(8 kg)"], r"Row 2 of the column 'x' is '\(8 kg\)': it is no number"),
+        (["76 kg", "heavy"], "Row 2 of the column 'x' is 'heavy': it is no number"),
+    ],
+)
+def test_numbers_with_several_units_are_refused(cells: list[str], said: str) -> None:
+    settings = TaskSettings(name="t", label="y", epsilon=1.0, numbers=("x",))
+    with pytest.raises(InvalidPublicData, match=said):
+        encode_columns(settings, {"x": cells, "y": ["a", "b"]})
+    with pytest.raises(InvalidPublicData, match="no column 'x' whose numbers"):
+        encode_columns(settings, {"z": cells, "y": ["a", "b"]})
+
+
 def test_a_time_of_day_has_no_year() -> None:
     """Nor have its fraction and its offset, which may have four digits."""
     dates = ["1962-02-03T10:00:00.1234Z", "1962-02-03 10:00:00+0100", "Sat Feb 3 10:00 -0500 1962"]
@@ -83,3 +124,14 @@ def test_what_is_not_there_is_not_renamed(rename: dict[str, dict[str, str]], sai
     """A misspelt name would leave two categories of one."""
     with pytest.raises(InvalidPublicData, match=said):
         made(rename)
+
+
+def test_a_merge_leaves_one_spelling() -> None:
+    """“n” counted as “no” beside “No” would leave two categories of one answer."""
+    data = b"x,y\nNo,a\nno,b\nn,a\nYes,b\nYES,a\nn,b\nYes,b\nYES,a\n"
+    with pytest.raises(InvalidPublicData, match=r"No.*no.*rename all of them to one"):
+        made({"x": {"n": "no"}}, data)
+    feature, _ = made({"x": {"n": "no", "No": "no"}}, data)
+    assert feature.categories == ("YES", "Yes", "no")
+    feature, _ = made({"x": {"n": "perhaps"}}, data)
+    assert feature.categories[:2] == ("No", "YES")

@@ -1,16 +1,20 @@
 """Columns that probably mean something else than what would be published."""
 
+import json
 import re
+import time
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from privet.learning.task_building.renaming import resemblances
+from privet.learning.task_building.renaming import prepared, resemblances
 from privet.learning.task_building.review import propose, review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import Numeric
+from privet.protocol.values import text_counts
 
 SETTINGS = TaskSettings(name="t", label="y", epsilon=1.0)
 
@@ -27,6 +31,9 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
         ([*range(600), "ill"], r"600 numbers and 1 texts \('ill'\), so it becomes 601 categories"),
         ([1, 2, 3, "<5"] * 9, "27 numbers and 9 texts"),
         ([*range(1000, 1030)], "ignore it if it is an id"),
+        ([1, "", ""] * 9, "has one number or nothing"),
+        (["76.8 kg", '"1,080.5 kg"', "", "k. A."] * 9, "'kg': .*such as '1,080.5 kg' as 1080.5,"),
+        (["$5", "$ 12.50"] * 9, r"with the unit '\$'"),
         ([7] * 30, "same value in every row"),
         (["a"] * 30, "same value in every row"),
         (["Ja", "ja", "nein", "JA "] * 9, "differ only in case or spaces"),
@@ -42,7 +49,8 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
 )
 def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
     """A remark starts with the column's name and says what looks wrong."""
-    (remark,) = remarks(values)
+    remark, *at_once = remarks(values)
+    assert all("at once (rename=" in each for each in at_once)
     assert remark.startswith("'x' ")
     assert re.search(said, remark)
 
@@ -58,6 +66,8 @@ def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
         ["1", "a", "b", "c"] * 9,
         ["shop", "NA", "farm"] * 9,
         ["None", "some"] * 9,
+        ["bus", ""] * 20,
+        [f"10.0.{row}.7" for row in range(20)],
         [f"12345678901234567{row:02d}" for row in range(20)],
     ],
 )
@@ -78,7 +88,7 @@ def test_the_label_is_reviewed_as_features_are() -> None:
     """Six classes of two answers are said, unless they are declared; a label may be whole numbers
     that all differ."""
     data = b"x,y\n" + b"1,NO\n2,No\n3,no\n4,YES\n5,Yes\n6,yes\n" * 3
-    no, yes = review(read_table(data), SETTINGS)
+    no, yes, _ = review(read_table(data), SETTINGS)
     assert no.startswith("'y' has categories that differ only in case or spaces ('NO', 'No', 'no')")
     assert "'YES', 'Yes', 'yes'" in yes
     classes = ("NO", "No", "no", "YES", "Yes", "yes")
@@ -94,14 +104,27 @@ def test_the_wizard_says_what_the_command_says() -> None:
     data = "x,y\n" + "\n".join(["Ja,a", "ja,b", "ja,a", "nein,b", "-,a"] * 3)
     table = read_table(data.encode())
     of_x, of_y = propose(table)
-    said, *alike = review(table, SETTINGS)
+    said, *alike, at_once = review(table, SETTINGS)
     assert "'-' among its categories" in said  # the wizard asks, as of those that are alike
     assert (of_x.remarks, of_x.blanks) == ((), {"-": 3})
     assert [(each.old, each.new) for each in of_x.merges] == [("Ja", "ja")]
     assert len(alike) == 1
     assert "('Ja', 'ja')" in alike[0]
+    assert at_once.endswith('(rename={"x": {"Ja": "ja"}}).')
     assert of_y.merges == ()
     assert of_x.rows == {"Ja": 3, "ja": 6, "nein": 3, "-": 3}
+
+
+def test_the_ready_renaming_leaves_nothing_that_looks_alike() -> None:
+    """Also where one is another's initial and that differs in case, and what was stated is kept."""
+    data = "sex,ill\n" + "F,yes\nFemale,ja\nfemale,no\nfemale,YES\nM,nein\nMale,no\nx,yes\n" * 9
+    settings = SETTINGS.model_copy(update={"label": "ill", "rename": {"sex": {"x": "M"}}})
+    ready = review(read_table(data.encode()), settings)[-1]
+    rename = json.loads(ready.partition("(rename=")[2].removesuffix(")."))
+    assert rename["sex"] == {"F": "female", "Female": "female", "M": "Male", "x": "Male"}
+    agreed = SETTINGS.model_copy(update={"label": "ill", "rename": rename})
+    assert review(read_table(data.encode()), agreed) == []
+    assert set(prepared(read_table(data.encode()), agreed)["ill"]) == {"no", "yes"}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +137,7 @@ def test_the_wizard_says_what_the_command_says() -> None:
         ({"Zürich": 50, "Zurich": 40}, {"Zurich": "Zürich"}),
         ({"St. Gallen": 5, "St Gallen": 4, "Sankt Gallen": 3}, {"St Gallen": "St. Gallen"}),
         ({"Iran": 60, "Iraq": 20}, {}),
+        ({"yes": 60, "Nein": 20, "no": 50, "ja": 40}, {"ja": "yes", "Nein": "no"}),
         ({"A1": 100, "A2": 1, "level 10": 200, "level 11": 2}, {}),
         ({"yes": 100, "no": 3, "Monday": 100, "Sunday": 2}, {}),
         ({"Österreich": 90, "Ostereich": 3, "": 1, "–": 2}, {"Ostereich": "Österreich"}),
@@ -126,10 +150,37 @@ def test_likely_misspellings_are_found(rows: dict[str, int], merges: dict[str, s
     assert all(each.old_rows <= each.new_rows for each in found)
 
 
+def test_many_long_categories_are_compared_in_a_second() -> None:
+    """As sentences are: 46 seconds where each is held against each letter by letter."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice([*"abcdefghij klmnop"], 60)) for _ in range(199)]
+    rows = {text: 10 if place % 2 else 1_000 for place, text in enumerate(texts)}
+    slip = f"{texts[0][:30]}x{texts[0][32:]}"
+    started = time.process_time()
+    assert [each.old for each in resemblances({**rows, slip: 1})] == [slip]
+    assert time.process_time() - started < 3.0
+
+
+def test_a_column_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much is asked about it; those of new names are looked up in the file's own."""
+    table, counted = read_table(b"x,y\n" + b"Red,0\nred,1\nBlue,0\nblue,1\n" * 9), list[int]()
+
+    def count(values: Sequence[object]) -> Counter[str]:
+        counted.append(1)
+        return text_counts(values)
+
+    monkeypatch.setattr("privet.learning.task_building.remarks.text_counts", count)
+    propose(table)
+    assert len(counted) == 1
+    assert "All renamings" in review(table, SETTINGS)[-1]
+    assert len(counted) <= 1 + 2
+
+
 def test_a_misspelling_is_remarked_on() -> None:
     """With the rows of both."""
     assert remarks(["north"] * 30 + ["south"] * 20 + ["nort"]) == [
-        "'x' has 'nort' in 1 and 'north' in 30 rows: rename one if they are the same."
+        "'x' has 'nort' in 1 and 'north' in 30 rows: rename one if they are the same.",
+        'All renamings of categories that look alike at once (rename={"x": {"nort": "north"}}).',
     ]
 
 

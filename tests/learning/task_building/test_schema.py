@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privet.learning.task_building.categorical import TooVaried
-from privet.learning.task_building.schema import INFER, infer_features, infer_label
+from privet.learning.task_building.schema import INFER, infer_features, infer_label, with_headline
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Categorical, Classes, Feature, Kind, Numeric
@@ -83,7 +83,8 @@ def test_ignored_columns_are_left_out() -> None:
         (np.array([1.0, np.inf]), {"kind": "categorical"}, "Row 2 of the column 'x' is inf"),
         (np.array([np.nan, np.nan]), {}, "has no values"),
         ([None, None], {}, "has no values"),
-        ([f"name {i}" for i in range(50)], {}, "50 different texts.*--ignore x"),
+        ([*(f"note {i}" for i in range(30)), *[None] * 270], {}, "30 different texts in 30 rows"),
+        ([f"name {i}" for i in range(50)], {}, r"50 different texts.*\(ignore=\['x'\]\)"),
         ([f"2030-01-{i:02}" for i in range(1, 31)], {}, "dates or durations.*days since"),
         (["a", "b"], {"kind": "numeric"}, "'a': it must be a number"),
         (np.array([1.0, 2.0]), {"unknown": "a"}, "not categories"),
@@ -104,9 +105,9 @@ def test_impossible_features_are_refused(
 
 
 def test_all_ids_are_named_at_once() -> None:
-    """With the options that leave them out, quoted for a shell."""
+    """With the parameter that leaves them out, as Python takes it."""
     ids = {name: [f"{name} {i}" for i in range(50)] for name in ("id", "second name")}
-    with pytest.raises(InvalidPublicData, match="--ignore id --ignore 'second name'"):
+    with pytest.raises(InvalidPublicData, match=r"\(ignore=\['id', 'second name'\]\)"):
         infer_features({**ids, "x": np.arange(50.0), "y": YES_NO * 13}, settings())
 
 
@@ -170,6 +171,29 @@ def test_impossible_labels_are_refused(
         label(values, **more)
 
 
+def test_all_columns_that_cannot_be_asked_for_are_named_at_once() -> None:
+    """Empty ones, ids and dates, in one setting to copy; the reason of each follows."""
+    columns: dict[str, ColumnValues] = {
+        "id": [f"name {i}" for i in range(50)],
+        "fax": [None] * 50,
+        "when": [f"2030-{1 + i // 25:02}-{1 + i % 25:02}" for i in range(50)],
+        "age": np.arange(50.0),
+        "y": ["a", "b"] * 25,
+    }
+    settings = TaskSettings(name="t", label="y", epsilon=1.0)
+    with pytest.raises(InvalidPublicData, match="3 columns cannot be asked for") as raised:
+        infer_features(columns, settings)
+    for said in (
+        "(ignore=['id', 'fax', 'when'])",
+        "'id' has 50 different texts",
+        "'fax' has no values",
+        "(years=['when'])",
+    ):
+        assert said in raised.value.detail
+    left = settings.model_copy(update={"ignore": ("id", "fax", "when")})
+    assert [each.name for each in infer_features(columns, left)] == ["age"]
+
+
 def test_a_refusal_leaves_a_worker_process() -> None:
     """With its sentence: one that cannot be pickled would be a failure of the server's."""
     raised = TooVaried("id", "The column 'id' has 50 different texts.")
@@ -181,3 +205,31 @@ def test_every_kind_of_feature_is_read_and_inferred() -> None:
     """The registry's names are those of its classes, and public data can become each."""
     kinds = {each.model_fields["kind"].default for each in get_args(get_args(Feature)[0])}
     assert kinds == set(get_args(Kind)) == set(INFER)
+
+
+@pytest.mark.parametrize(
+    ("classes", "chosen", "headline"),
+    [
+        (("no", "yes"), None, None),
+        (("yes", "no"), None, "yes"),
+        (("Ja", "Nein"), None, "Ja"),
+        (("a", "b"), None, None),
+        (("a", "b"), "a", "a"),
+        (("a", "b"), "b", None),
+        (("yes", "no"), "no", None),
+        (("a", "b", "yes"), None, None),
+        (("a", "b", "c"), "b", "b"),
+    ],
+)
+def test_the_headline_is_the_chosen_class_or_yes(
+    classes: tuple[str, ...], chosen: str | None, headline: str | None
+) -> None:
+    """Left out where it is the last of two, as it is by default."""
+    assert with_headline("y", classes, chosen).headline == headline
+
+
+def test_a_headline_that_is_no_class_is_refused() -> None:
+    with pytest.raises(InvalidPublicData, match="no class of 'y': the classes are 'a', 'b'"):
+        with_headline("y", ("a", "b"), "c")
+    with pytest.raises(InvalidPublicData, match="is a number and has no headline"):
+        infer_label({"y": np.arange(12.0)}, settings(label_type="range", headline="1"))

@@ -8,7 +8,7 @@ import pytest
 
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.task_building.inputs import inputs_of
-from privet.learning.task_building.settings import GIVEN_UP, TaskSettings
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
 
@@ -47,18 +47,6 @@ def test_numbers_and_truth_values_are_not_read_from_text(changes: dict[str, Any]
     """A number or a truth value given as text is refused by its setting's name."""
     with pytest.raises(InvalidRequest, match=next(iter(changes))):
         parsed(**changes)
-
-
-@pytest.mark.parametrize("gone", GIVEN_UP)
-def test_former_settings_are_refused_by_name(gone: str) -> None:
-    """With what to do instead, of a task and of a question; other values of one that stays pass."""
-    name, _, value = gone.partition("=")
-    sent = {name: value or 4}
-    for given in (sent, {"questions": [{}, sent]}):
-        with pytest.raises(InvalidRequest, match=f"setting {gone} no longer exists") as refused:
-            parsed(**given)
-        assert GIVEN_UP[gone] in refused.value.detail
-    assert parsed(mechanism="grr", questions=[{"mechanism": "subset"}]).mechanism == "grr"
 
 
 def test_numbers_by_name_are_written_with_equals_signs() -> None:

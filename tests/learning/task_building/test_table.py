@@ -1,18 +1,24 @@
 """Reading public tables: what becomes a column, and what is refused with advice."""
 
+import gzip
 import io
 import time
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from privet.learning.task_building import table as tables
 from privet.learning.task_building.columns import count_rows
-from privet.learning.task_building.table import read_table
+from privet.learning.task_building.renaming import prepared
+from privet.learning.task_building.schema import infer_features, infer_label
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_arrow, read_table, table_of
 from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.protocol.features import Categorical, Classes
 from privet.protocol.values import is_missing
 from tests.keeping import keeps
 
@@ -123,7 +129,6 @@ def test_a_parquet_file_of_long_pages_is_refused(monkeypatch: pytest.MonkeyPatch
         (b"x,y\n1," + b"y" * 200_000, "Line 2 cannot be read"),
         (b"x,y\n1,\x00\n", "neither Parquet nor text"),
         (b"PAR1 but no more", "write it again"),
-        (parquet(x=[[1], [2]]), "keep only numbers"),
         (parquet(x=pa.array([], pa.int64())), "no rows"),
     ],
 )
@@ -131,6 +136,19 @@ def test_unusable_files_are_refused_with_advice(data: bytes, advice: str) -> Non
     """Each way a file can be wrong has its own message."""
     with pytest.raises(InvalidPublicData, match=advice):
         read_table(data)
+
+
+def test_a_parquet_file_for_which_there_is_no_memory_is_not_to_be_written_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is too large for the process that reads it, which says so of every ``MemoryError``."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", fail)
+    with pytest.raises(MemoryError):
+        read_table(parquet(x=[1, 2]))
 
 
 def test_limits_hold_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,3 +170,128 @@ def test_no_parquet_file_takes_long() -> None:
     with pytest.raises(InvalidPublicData, match="more than 30 accents on one letter"):
         read_table(file)
     assert time.process_time() - started < 1.0
+
+
+def test_a_gzip_file_is_the_file_in_it() -> None:
+    table = read_table(gzip.compress(b"x,y\n1,a\n2,b\n"))
+    assert list(table["x"]) == [1.0, 2.0]
+    with pytest.raises(InvalidPublicData, match="gzip file cannot be unpacked"):
+        read_table(gzip.compress(b"x,y\n1,a\n2,b\n")[:-12])
+
+
+def test_a_gzip_file_of_more_than_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is unpacked no further than that."""
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 1_000)
+    with pytest.raises(TooLarge, match="has 1001 bytes of values"):
+        read_table(gzip.compress(bytes(1_000_000)))
+
+
+def test_a_column_that_is_left_out_may_be_of_any_type() -> None:
+    """It is refused where something is made of it, and not before."""
+    written = io.BytesIO()
+    columns = {"x": [1.0, 2.0], "parts": [[1], [2, 3]], "y": ["a", "b"]}
+    pq.write_table(pa.table(columns), written)
+    table = read_table(written.getvalue())
+    settings = TaskSettings(name="t", label="y", epsilon=1.0)
+    with pytest.raises(InvalidPublicData, match=r"'parts' holds list<.*>: keep only numbers"):
+        infer_features(table, settings)
+    left_out = settings.model_copy(update={"ignore": ("parts",)})
+    assert [each.name for each in infer_features(table, left_out)] == ["x"]
+
+
+def test_dictionaries_of_text_views_are_texts() -> None:
+    """Polars hands its categories out as such."""
+    words = pa.array(["a", "b"], pa.string_view())
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint32()), words)
+    assert read_arrow(pa.table({"x": column}))["x"] == ["a", "b", None, "a"]
+
+
+@pytest.mark.slow
+def test_lazy_tables_and_categories_of_polars_are_read() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": ["a", "b"], "n": [1, 2]})
+    for kind in (polars.Categorical, polars.Enum(["a", "b"])):
+        table = read_arrow(frame.with_columns(polars.col("x").cast(kind)).lazy())
+        assert table["x"] == ["a", "b"]
+        assert list(table["n"]) == [1.0, 2.0]
+
+
+LEVELS = ["low", "medium", "high"]
+SIZES = [*LEVELS, "high", "low", None]
+
+
+def ordered_file() -> bytes:
+    """A Parquet file of an ordered type."""
+    sizes = pa.DictionaryArray.from_arrays([0, 1, 2, 2, 0, None], LEVELS, ordered=True)
+    written = io.BytesIO()
+    pq.write_table(pa.table({"size": sizes, "y": ["a", "b"] * 3}), written)
+    return written.getvalue()
+
+
+def ordered_table(kind: str) -> Any:
+    if kind == "parquet":
+        return ordered_file()
+    answers = ["a", "b"] * 3
+    if kind == "pandas":
+        of_type = pd.CategoricalDtype(LEVELS, ordered=True)
+        return pd.DataFrame({"size": pd.Series(SIZES, dtype=of_type), "y": answers})
+    pl = pytest.importorskip("polars")
+    return pl.DataFrame({"size": pl.Series(SIZES, dtype=pl.Enum(LEVELS)), "y": answers})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "parquet"])
+def test_the_order_of_a_type_is_that_of_its_categories(kind: str) -> None:
+    """People choose between them in it; also where some have other names, and as classes."""
+    table = table_of(ordered_table(kind))
+    settings = TaskSettings(name="t", label="y", epsilon=1.0)
+    (feature,) = infer_features(table, settings)
+    assert isinstance(feature, Categorical)
+    assert feature.categories == ("low", "medium", "high", "(missing)")
+    renamed = settings.model_copy(update={"rename": {"size": {"low": "small"}, "y": {"a": "c"}}})
+    (feature,) = infer_features(prepared(table, renamed), renamed)
+    assert isinstance(feature, Categorical)
+    assert feature.categories[:3] == ("small", "medium", "high")
+
+
+def test_classes_have_the_order_of_their_type() -> None:
+    sizes = pa.DictionaryArray.from_arrays([0, 1, 2, 2, 0, 1], LEVELS, ordered=True)
+    table = read_arrow(pa.table({"x": [1, 2, 3, 4, 5, 6], "size": sizes}))
+    settings = TaskSettings(name="t", label="size", epsilon=1.0)
+    label = infer_label(table, settings)
+    assert isinstance(label, Classes)
+    assert label.classes == ("low", "medium", "high")
+    left = settings.model_copy(update={"rename": {"size": {"medium": ""}}})
+    label = infer_label(prepared(table, left), left)
+    assert isinstance(label, Classes)
+    assert label.classes == ("low", "high")
+
+
+SEEN_AS_ONE = [
+    "New York",
+    "New\tYork",
+    "New\xa0York",
+    "New  York ",
+    "\u200eNew York",
+    "New Yo\u200crk",
+]
+
+
+@pytest.mark.parametrize("of_arrow", [False, True])
+def test_texts_that_look_the_same_are_one(*, of_arrow: bool) -> None:
+    """Tabs, spaces of other widths, marks of direction, and joiners beside Latin letters."""
+    if of_arrow:
+        table = read_arrow({"x": SEEN_AS_ONE})
+    else:
+        table = read_table("\n".join(["x", *(f'"{each}"' for each in SEEN_AS_ONE)]).encode())
+    assert set(table["x"]) == {"New York"}
+
+
+def test_joiners_within_a_word_stay() -> None:
+    """Of scripts that write words with them, and in pictures."""
+    words = ["می\u200cخواهم", "क्\u200dष", "👩\u200d👧"]
+    assert list(read_table("\n".join(["x", *words]).encode())["x"]) == words
+    assert list(read_arrow({"x": words})["x"]) == words
+
+
+def test_numbers_behind_marks_of_direction_are_numbers() -> None:
+    assert list(read_table("x\n\u200e17\u200e\n18\n".encode())["x"]) == [17.0, 18.0]

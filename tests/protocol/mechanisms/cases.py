@@ -54,6 +54,11 @@ ENUMERABLE = [
     *(Case(name, e, *shape) for name in FINITE for shape in SHAPES for e in EPSILONS),
     *(Case("subset", 1.0, 3, 2, parameters={"k": k}) for k in (1, 3, 4, 5)),
     *(
+        Case(name, 1.0, *shape, regression=True)
+        for name in ("subset", "projective", "grr")
+        for shape in ((1, 5), (2, 3))
+    ),
+    *(
         Case("projective", 1.0, 3, 1, parameters=p)
         for p in (
             {"order": 2, "dimension": 3},

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from privet.protocol import limits
 from privet.protocol.errors import InvalidTask
 from privet.protocol.mechanisms import (
     MECHANISMS,
@@ -396,15 +397,18 @@ def test_impossible_questions(arguments: tuple[float, int, int], says: str) -> N
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_impossible_parameters(name: str) -> None:
-    """An unknown parameter, and a numeric label with other than two slots, are InvalidTask."""
+    """An unknown parameter is InvalidTask, and so is a number on levels that it does not take."""
     known = MECHANISMS[name].parameter_names
     says = f"takes {', '.join(known)}" if known else "takes no parameters"
     # names of create's own arguments are no parameters either
     for unknown in ("flavour", "epsilon", "cells", "regression", "cls"):
         with pytest.raises(InvalidTask, match=f"{says}; leave out {unknown}"):
             create_mechanism(name, 1.0, 2, 2, {unknown: 1})
-    with pytest.raises(InvalidTask, match="2 slots"):
-        create_mechanism(name, 1.0, 2, 3, regression=True)
+    most = 2 if name in {"laplace", "randomized_response"} else limits.MAX_LEVELS
+    create_mechanism(name, 1.0, 2, most, regression=True)
+    for levels in (1, most + 1):
+        with pytest.raises(InvalidTask, match=f"levels, not {levels}"):
+            create_mechanism(name, 1.0, 2, levels, regression=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,102 @@
+"""The page of a study's results for everybody: to be read, linked and shown in other pages.
+
+Whoever opens it sees what strangers see; it has no form, and nothing on it needs a session.
+"""
+
+from html import escape
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from privet.learning.display.figure_picture import figures_to_csv, figures_to_svg
+from privet.learning.figures.sentences import asked
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
+
+from ..http.requests import TheCurator
+from ..operations import tasks as cases
+from ..operations.snapshot import Snapshot
+from .overview import Finding, findings_of, spread_of
+from .pages import POLICY, PageRoute, own_address, page
+from .panels import waves_for_strangers
+from .visitor import Visitor
+
+PAGE = "/tasks/{task_id}/results"
+ANYWHERE = {
+    "Content-Security-Policy": POLICY.replace("frame-ancestors 'none'", "frame-ancestors *"),
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+"""Headers with which other pages may show an answer."""
+PUBLIC_FILE = "the public file"
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def drawn_figures(snapshot: Snapshot) -> list[Finding]:
+    """The figures that everybody may read, the surest first; none before the end."""
+    return findings_of(snapshot.task.label, snapshot.overall or (), PUBLIC_FILE)
+
+
+def picture_of(task: Task, figures: list[Finding], host: str = "") -> str:
+    """The figures as an SVG picture that says whose study it is, and where it ran if given."""
+    is_share = isinstance(task.label, Classes)
+    measures = "share of people" if is_share else task.label.in_unit or task.label.name
+    source = " · ".join(filter(None, (task.asker.name if task.asker else "", task.name, host)))
+    return figures_to_svg(asked(task.label), figures, task.label.bounds, measures, source)
+
+
+def embedding_of(address: str, title: str, alt: str) -> tuple[str, str]:
+    """Lines of HTML that show the page, or its picture, in another page."""
+    title, alt = escape(title), escape(alt)
+    return (
+        f'<iframe src="{address}" title="{title}" width="100%" height="640"></iframe>',
+        f'<a href="{address}"><img src="{address}.svg" alt="{alt}" '
+        'style="max-width: 100%; height: auto"></a>',
+    )
+
+
+@router.get(PAGE)
+def show_results(request: Request, task_id: str, curator: TheCurator) -> Response:
+    """The results of a study that has ended, in sentences and drawn."""
+    snapshot = Snapshot.of(curator, Visitor(), task_id)
+    task, figures, outcome = snapshot.task, drawn_figures(snapshot), snapshot.outcome
+    address = f"{own_address(request)}{request.url.path}"
+    alt = " ".join(each.sentence for each in figures)
+    response = page(
+        request,
+        "results.html",
+        task=task,
+        status=cases.status_of(snapshot),
+        question=asked(task.label),
+        figures=figures,
+        waves=waves_for_strangers(snapshot) if task.is_panel else (),
+        spread=spread_of(task.label, outcome),
+        doubt=outcome.if_false if outcome else "",
+        embedding=embedding_of(address, f"{task.name}: results", alt),
+    )
+    response.headers.update(ANYWHERE)
+    return response
+
+
+@router.get(f"{PAGE}.svg")
+def show_picture(request: Request, task_id: str, curator: TheCurator) -> Response:
+    """The same as one picture."""
+    snapshot = Snapshot.of(curator, Visitor(), task_id)
+    host = urlsplit(own_address(request)).netloc
+    drawn = picture_of(snapshot.task, _there(snapshot), host)
+    return Response(drawn, media_type="image/svg+xml", headers=ANYWHERE)
+
+
+@router.get(f"{PAGE}.csv")
+def download_figures(task_id: str, curator: TheCurator) -> Response:
+    """The same as a table."""
+    made = figures_to_csv(_there(Snapshot.of(curator, Visitor(), task_id)))
+    headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
+    return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _there(snapshot: Snapshot) -> list[Finding]:
+    figures = drawn_figures(snapshot)
+    if not figures:
+        raise HTTPException(404, "There are no results to show yet.")
+    return figures
