@@ -364,7 +364,7 @@ def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualC
     )
     assert "Open: figures may still change." in read_card(curator, ADMIN, task.id)
     close_task(curator, ADMIN, task.id)
-    assert "Closed. Answers on their way still count" in read_card(curator, ADMIN, task.id)
+    assert "Closed. Answers on their way may count" in read_card(curator, ADMIN, task.id)
     clock.advance(LATE_SECONDS)
     assert "may still change" not in read_card(curator, ADMIN, task.id)
 
