@@ -33,7 +33,7 @@ from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
     NodeShares,
-    node_masses,
+    consistent_masses,
     node_shares,
     reports_for_cells,
     untold_cells,
@@ -400,9 +400,8 @@ class Snapshot:
         question = question_about(model, self.counts)
         if question is None or model.values.shape[1] > 2:
             return None
-        mass = np.maximum(question.counts.sum(axis=1), 0.0)
-        values = model.values[:, kind_of(model.label).headline]
-        return float(mass @ values / mass.sum()) if mass.any() else None
+        parts = np.array([of.value for of in consistent_masses(question)])[model.partition.leaves]
+        return float(parts @ model.values[:, kind_of(model.label).headline])
 
     def node(self, number: int, node: int) -> NodeShares | None:
         """The reported shares below a node of a model's tree, beside the public ones.
@@ -414,7 +413,9 @@ class Snapshot:
         if question is None:
             return None
         _, alone = without_label_question(self.counts)
-        return node_shares(self.task.label, self.public, question, node, alone)
+        found = node_shares(self.task.label, self.public, question, node, alone)
+        mass = replace(found.mass, reported=consistent_masses(question)[node])
+        return replace(found, mass=mass)
 
     def layout(self, model: Model) -> Layout:
         """The layout of a picture of a model of the task.
@@ -427,7 +428,7 @@ class Snapshot:
         if question is None:
             mass = public_counts(task.label, public, model.partition).sum(axis=1)
         else:
-            reported = node_masses(question)
+            reported = consistent_masses(question)
             untold = untold_cells(task.label, question)
         return lay_out(
             model.partition,

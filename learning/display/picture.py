@@ -200,7 +200,7 @@ def lay_out(
     nodes, names = [], readable_names(columns)
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
-        condition, part = "", None if reported is None or parent < 0 else reported[node]
+        condition, part = "", None if reported is None else reported[node]
         if parent >= 0:
             left = int(partition.left[parent]) == node
             split = condition_of(partition, columns, parent, left=left)
@@ -219,7 +219,7 @@ def lay_out(
                 value=None
                 if cell < 0 or model is None or unseen is None
                 else _value(model, cell, ranges, untold=_untold(model) if unseen[cell] else ""),
-                mass_ends=None if part is None else (part.low, part.high),
+                mass_ends=None if part is None or parent < 0 else (part.low, part.high),
             )
         )
     axis, note = None, ""

@@ -15,7 +15,7 @@ from ..core.labels import kind_of
 from ..core.looks import factor_at
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import fieller_interval, project_on_simplex
-from ..core.trees import ancestors, node_depth
+from ..core.trees import ancestors, node_depth, node_sums
 from .compare import beside_public
 from .figure import Reports, intervals_of, mass_of
 from .impossible import impossible
@@ -87,6 +87,24 @@ def node_masses(question: QuestionCounts) -> list[Interval]:
         for node in nodes.tolist():
             found[node] = _mass(question, (node_of_cell == node).astype(np.float64), false=false)
     return found
+
+
+def consistent_masses(question: QuestionCounts) -> list[Interval]:
+    """``node_masses`` of which none is negative and siblings add up to their parent.
+
+    The cells' parts are the nearest such point to the estimates within each stratum's part, and
+    those of the cells below a node are added up ("norm-sub": Wang et al., NDSS 2020). Each
+    interval is that of ``node_masses``, and reaches to its part.
+    """
+    tree, parts = question.partition, question.counts.sum(axis=1) / question.holders
+    stratum = question.mechanism.stratum_of_cell
+    for place, mass in enumerate(question.stratum_mass.tolist()):
+        at = np.flatnonzero(stratum == place)
+        parts[at] = mass * project_on_simplex(parts[None, at] / mass)[0]
+    return [
+        Interval(part, min(part, of.low), max(part, of.high))
+        for part, of in zip(node_sums(tree, parts).tolist(), node_masses(question), strict=True)
+    ]
 
 
 def below_node(question: QuestionCounts, node: int) -> NDArray[np.bool_]:

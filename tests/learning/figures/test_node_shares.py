@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.learning.core.trees import locate
+from privet.learning.core.trees import locate, node_sums
 from privet.learning.figures.compare import insight, question_about
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import consistent_masses, node_masses, node_shares
 from privet.learning.figures.precision import narrowed, overall_precision
 from privet.learning.methods import fit
 from privet.protocol.features import Label
@@ -91,6 +91,43 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
         covered += row.reported.low <= truth <= row.reported.high
     low, high = clopper_pearson(covered, 200, ALPHA)
     assert low <= 0.95 <= high, covered
+
+
+@pytest.mark.parametrize("strata", [(), (0, 0, 0, 1, 1, 2, 2, 2)], ids=["hidden", "disclosed"])
+def test_the_parts_of_a_tree_add_up(strata: tuple[int, ...]) -> None:
+    """In 200 small collections no part exceeds that of its parent, and siblings add up to it; the
+    figure is in its interval, which holds that of the node alone."""
+    clipped = 0
+    rng = np.random.default_rng(1)
+    for seed in range(200):
+        holders = int(rng.integers(1, 500))
+        counts = rng.multinomial(holders, rng.dirichlet(np.full(2 * TREE.cells, 0.3)))
+        epsilon = float(rng.choice([0.5, 1.0, 4.0]))
+        asked = reports(TREE, counts.reshape(TREE.cells, 2), epsilon, seed, strata=strata)
+        found, alone = consistent_masses(asked), node_masses(asked)
+        assert found[0].value == pytest.approx(1.0)
+        for node in range(TREE.nodes):
+            left, right = int(TREE.left[node]), int(TREE.right[node])
+            if left >= 0:
+                both = found[left].value + found[right].value
+                assert both == pytest.approx(found[node].value, abs=1e-9)
+        for one, other in zip(found, alone, strict=True):
+            assert 0.0 <= one.low <= one.value <= one.high <= 1.0 + 1e-9
+            assert one.low <= other.low <= other.high <= one.high
+            clipped += other.value == 0.0 and one.value >= 0.0
+    assert clipped > 200
+
+
+def test_parts_that_add_up_are_nearer_to_the_truth() -> None:
+    """In the mean square over all nodes, of 100 collections; each alone they need not add up."""
+    counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
+    truth = node_sums(TREE, counts.sum(axis=1) / counts.sum())
+    errors = np.zeros(2)
+    for seed in range(100):
+        asked = reports(TREE, counts, 0.5, seed)
+        for place, of in enumerate((consistent_masses(asked), node_masses(asked))):
+            errors[place] += ((np.array([each.value for each in of]) - truth) ** 2).mean()
+    assert errors[0] < 0.95 * errors[1], errors
 
 
 def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
