@@ -137,7 +137,10 @@ class ModelSummary(Result):
 
     task: str = Field(examples=[EXAMPLE_ID])
     number: int = Field(examples=[1])
-    created: datetime = Field(description="When it was fitted; without a token to the hour.")
+    created: datetime = Field(
+        description="When it was fitted; without a token the start of that hour, or when the task "
+        "was created if that is later."
+    )
     estimator: str = Field(examples=["weighted"])
     parameters: dict[str, Any] = Field(examples=[{"weight": 1.0}])
     reports: int = Field(
@@ -539,7 +542,9 @@ class TaskStatus(CollectionStatus):
     buckets: list[ReportBucket] | None = None
     relays: list[RelayReports] | None = None
     settles: datetime | None = Field(
-        default=None, description="When the grace period after its end is over."
+        default=None,
+        description="When the grace period after its end is over; without a token the end of that "
+        "hour.",
     )
     growth: str = Field(
         default="",

@@ -38,7 +38,7 @@ from .fitting import change_of, fit_model
 from .model_cache import check_features, chosen
 from .parameters import ModelNumber, TaskId
 from .snapshot import Snapshot
-from .strangers import model_for_strangers, model_summary
+from .strangers import model_for_strangers, model_summary, summary_seen
 from .table import Acting, Open, job, operation
 
 ALIAS = "[a-z][a-z0-9-]{0,63}"
@@ -123,7 +123,7 @@ def fit(
         **digests,
         aliases=list(kept.aliases),
     )
-    known = model_summary(curator, task_id, kept, reads=True).model_dump()
+    known = model_summary(task_id, kept).model_dump()
     return NewModel(**known, same_as=kept.same_as)
 
 
@@ -199,9 +199,9 @@ def _earlier_waves(curator: Curator, task: Task) -> list[Collected]:
 @operation(ApiCall.LIST_MODELS, Open.MODELS)
 def list_models(curator: Curator, actor: Acting, task_id: TaskId) -> list[ModelSummary]:
     """All models of a task, oldest first."""
-    task_id = curator.store.tasks.read(task_id).task.id  # none of an earlier version
-    listed = curator.store.models.listed(task_id)
-    return [model_summary(curator, task_id, info, reads=actor.reads) for info in listed]
+    stored = curator.store.tasks.read(task_id)  # none of an earlier version
+    listed = curator.store.models.listed(stored.task.id)
+    return [summary_seen(curator, stored, info, reads=actor.reads) for info in listed]
 
 
 @operation(ApiCall.READ_MODEL, Open.MODELS, refuses=(InvalidRequest,))
@@ -243,7 +243,7 @@ def promote_model(
     curator.store.models.name(task_id, alias, body.number)
     actor.note(number=body.number, alias=alias)
     promoted = chosen(curator.store.models.listed(task_id), body.number)
-    return model_summary(curator, task_id, promoted, reads=actor.reads)
+    return model_summary(task_id, promoted)
 
 
 @job(
@@ -308,23 +308,31 @@ def export(
     """The model as a file that other programs can predict with; for strangers as they see it."""
     if format_ not in EXPORTS:
         raise InvalidRequest(f"Unknown format {format_!r}: use one of {', '.join(EXPORTS)}.")
-    task = curator.store.tasks.read(task_id).task
-    check_features(task)
+    stored = curator.store.tasks.read(task_id)
+    check_features(stored.task)
     info = chosen(curator.store.models.listed(task_id), number)
     document = curator.store.models.document(task_id, info.number)
-    key = None if actor.reads else curator.steps_key
-    given = (task, info.number, info.created, document, format_, key)
+    steps = None if actor.reads else (curator.steps_key, stored.created)
+    given = (stored.task, info.number, info.created, document, format_, steps)
     if not EXPORTS[format_].takes_long and len(document) <= SHORT:
         return write_export(*given)
     return actor.run(write_export, *given)
 
 
 def write_export(
-    task: Task, number: int, created: float, document: bytes, form: str, key: str | None
+    task: Task,
+    number: int,
+    created: float,
+    document: bytes,
+    form: str,
+    steps: tuple[str, float] | None,
 ) -> bytes:
     """A model as a file of a form in ``EXPORTS``; in a worker process where it takes long.
 
-    With ``key``, that of the steps in which they see numbers, as strangers see it.
+    With ``steps``, the key of those in which strangers see numbers and the time from which they
+    see times, as strangers see it.
     """
     fitted = FittedModel(task.id, number, created, Model.from_document(json.loads(document)))
-    return EXPORTS[form].write(task, fitted if key is None else model_for_strangers(key, fitted))
+    return EXPORTS[form].write(
+        task, fitted if steps is None else model_for_strangers(*steps, fitted)
+    )

@@ -56,7 +56,7 @@ from ..datastore.status import Collected, KeptTask, KeptTasks
 from ..datastore.tasks import ListedTask, StoredTask, no_task
 from .curator import COUNTS, Curator, OutcomeKey, counts_of
 from .model_cache import check_features, chosen
-from .strangers import model_summary, reports_in_steps, to_the_hour
+from .strangers import end_of_hour, reports_in_steps, summary_seen
 
 MOST_ROWS = 5000
 """Maximum number of public records that a drawn tree or a comparison has predictions for."""
@@ -160,7 +160,7 @@ class Snapshot:
         return self._seen(self.listed.settles)
 
     def _seen(self, moment: float | None) -> float | None:
-        return moment if self.reads else to_the_hour(moment)
+        return moment if self.reads else end_of_hour(moment)
 
     def of_wave(self, task_id: str) -> Self | None:
         """A wave of the panel that the task is or is a wave of; None if it was deleted."""
@@ -183,7 +183,7 @@ class Snapshot:
         return self._summary(self._chosen(number))
 
     def _summary(self, info: ModelInfo) -> ModelSummary:
-        return model_summary(self.curator, self.id, info, reads=self.actor.reads)
+        return summary_seen(self.curator, self.listed, info, reads=self.actor.reads)
 
     def model(self, number: int | None = None) -> FittedModel:
         """A model; raises as ``info`` does."""

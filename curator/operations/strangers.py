@@ -9,6 +9,7 @@ from privet.admin.results import ModelSummary
 from privet.learning.core.model import FittedModel
 
 from ..datastore.models import ModelInfo
+from ..datastore.tasks import ListedTask
 from .curator import Curator
 
 STEP = 1_000
@@ -33,36 +34,48 @@ def reports_in_steps(key: str, task_id: str, reports: int) -> int:
     return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
 
-def to_the_hour(moment: float | None) -> float | None:
-    """The end of the hour that ``moment`` is in."""
+def start_of_hour(moment: float, since: float) -> float:
+    """The start of the hour of a past ``moment``, no earlier than ``since``, which all may know."""
+    return max(moment // HOUR * HOUR, since)
+
+
+def end_of_hour(moment: float | None) -> float | None:
+    """The end of the hour that ``moment`` is in, for what lasts until then."""
     return None if moment is None else -(-moment // HOUR) * HOUR
 
 
-def model_summary(curator: Curator, task_id: str, info: ModelInfo, *, reads: bool) -> ModelSummary:
+def model_summary(task_id: str, info: ModelInfo, **seen: Any) -> ModelSummary:
+    """A stored model, with what is ``seen`` in place of its own."""
+    known = {"task": task_id, "number": info.number, "created": info.created}
+    known["aliases"] = list(info.aliases)
+    return ModelSummary.model_validate({**info.summary, **known, **seen})
+
+
+def summary_seen(
+    curator: Curator, stored: ListedTask, info: ModelInfo, *, reads: bool
+) -> ModelSummary:
     """A stored model, as somebody who ``reads`` it sees it or as strangers do.
 
     These see nothing that shows single reports, the ways they came or when.
     """
-    aliases = list(info.aliases)
-    known = {"task": task_id, "number": info.number, "created": info.created, "aliases": aliases}
-    summary = {**info.summary, **known}
+    seen = dict[str, Any]()
     if not reads:
-        summary |= {
-            "created": to_the_hour(info.created),
-            "reports": reports_in_steps(curator.steps_key, task_id, summary["reports"]),
+        seen = {
+            "created": start_of_hour(info.created, stored.created),
+            "reports": reports_in_steps(curator.steps_key, stored.head.id, info.summary["reports"]),
             "step": STEP,
-            "facts": _facts(summary["facts"]),
+            "facts": _facts(info.summary["facts"]),
             "ways": [],
             "worst_of_one": None,
         }
-    return ModelSummary.model_validate(summary)
+    return model_summary(stored.head.id, info, **seen)
 
 
-def model_for_strangers(key: str, fitted: FittedModel) -> FittedModel:
-    """The same of a model that is exported."""
+def model_for_strangers(key: str, since: float, fitted: FittedModel) -> FittedModel:
+    """The same of a model that is exported, of a task that was created at ``since``."""
     n = reports_in_steps(key, fitted.task, fitted.model.n)
     model = replace(fitted.model, n=n, facts=_facts(fitted.model.facts))
-    return replace(fitted, created=to_the_hour(fitted.created) or 0.0, model=model)
+    return replace(fitted, created=start_of_hour(fitted.created, since), model=model)
 
 
 def _facts(facts: Mapping[str, Any]) -> dict[str, Any]:

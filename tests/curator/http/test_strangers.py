@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from html import unescape
 from urllib.parse import urljoin, urlsplit
 
+import pytest
+
 from privet.curator.app import CuratorApp
 from privet.curator.operations.strangers import HOUR, STEP
 from privet.curator.operations.table import OPERATIONS, Open
 from privet.protocol.calls import BATCH_MEDIA_TYPE, JSON_MEDIA_TYPE
+from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.report import Report, make_report
 from tests.curator.http.conftest import PERSON, Http
 from tests.curator.use_cases import answer
@@ -121,6 +124,49 @@ async def test_strangers_read_no_exact_count_no_relay_and_no_moment(
     exactly = await http.get(f"/v1/tasks/{made['true']}/models", headers=http.admin)
     ways = {way["relay"]: way["reports"] for way in exactly.json()[0]["ways"]}
     assert ways == {None: DIRECTLY, RELAY: BY_RELAY}
+
+
+@keeps(
+    "threat-model: strangers see counts in steps of 1 000",
+    in_="curator/operations/strangers.py",
+    instead_of="max(moment // HOUR * HOUR, since)",
+    plant="moment",
+)
+@pytest.mark.parametrize("wait", [300.0, HOUR])
+async def test_no_time_that_strangers_see_of_a_model_is_yet_to_come(
+    http: Http, clock: ManualClock, wait: float
+) -> None:
+    """The start of its hour, or the creation of its task if that is later; a grace period is shown
+    to its hour's end, so that nothing counts after it."""
+    clock.advance(2 * HOUR - clock() % HOUR + 600)
+    task, created = await http.task(quota=1), clock()
+    clock.advance(wait)
+    await http.report(task)
+    await http.fit(task, estimator="weighted")
+    models = f"/v1/tasks/{task}/models"
+    stored = (await http.get(f"/v1/tasks/{task}")).json()["created"]
+    assert datetime.fromisoformat(stored).timestamp() == created
+
+    async def seen(headers: dict[str, str] | None = None) -> set[float]:
+        listed, one = [
+            (await http.get(path, headers=headers)).json() for path in (models, f"{models}/1")
+        ]
+        file = (await http.get(f"{models}/1/export?format=json", headers=headers)).json()
+        summaries = {datetime.fromisoformat(each["created"]).timestamp() for each in (*listed, one)}
+        return {*summaries, file["created"]}
+
+    assert await seen(http.admin) == {clock()}
+    assert await seen() == {max(created, clock() // HOUR * HOUR)}
+    ends = [
+        datetime.fromisoformat(
+            (await http.get(f"/v1/tasks/{task}/status", headers=each)).json()["settles"]
+        )
+        for each in (http.admin, None)
+    ]
+    exactly, shown = [end.timestamp() for end in ends]
+    assert exactly == clock() + LATE_SECONDS
+    assert exactly < shown < exactly + HOUR
+    assert shown % HOUR == 0
 
 
 @keeps(
