@@ -129,6 +129,49 @@ async def test_a_model_begins_with_what_it_says(
     assert "how far to trust it" in page
 
 
+async def test_the_table_has_the_predictions_of_groups_with_too_few_answers(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """The range of what the API predicts for the public records there; the group's own figure where
+    that lies outside. Of a group with answers too, where the table has it."""
+    public, depth = samples.survey(600), 3
+    task = await http.task(public, holders=1_000, epsilon=1.0, depth=depth, grower="cart")
+    answer_all(app, task, clock, 300)
+    await http.fit(task)
+    model = app.state.curator.models.get(task, 1).model
+    rows = list(csv.DictReader(io.StringIO(public.decode())))
+    given: dict[str, list[Any]] = {
+        name: [float(row[name]) for row in rows] for name in ("age", "hours")
+    }
+    given |= {"job": [row["job"] for row in rows]}
+    given |= {"member": [row["member"] == "true" for row in rows]}
+    asked = await http.post(f"/v1/tasks/{task}/predict", json={"columns": given})
+    shares = dict[int, list[float]]()
+    for cell, values in zip(asked.json()["cell"], asked.json()["values"], strict=True):
+        shares.setdefault(cell, []).append(values[1])
+    await http.sign_in()
+    page = unescape((await http.get(f"/tasks/{task}/models/1")).text)
+    _, _, table = page.partition('<details class="as-table">')
+    heads, _, body = table.partition("</thead>")
+    (place,) = [
+        at for at, head in enumerate(re.findall(r"<th .*?>(.*?)</th>", heads)) if "predict" in head
+    ]
+    seen = 0
+    for row in body.partition("</table>")[0].split("</tr>")[:-1]:
+        (node,) = re.findall(r"/nodes/(\d+)", row)
+        cell = int(model.partition.cell_of_node[int(node)])
+        texts_of_row = [text_of(each).strip() for each in re.split(r"</t[hd]>", row)]
+        least, most, own = min(shares[cell]), max(shares[cell]), float(model.values[cell, 1])
+        held = least <= own <= most
+        if "too few answers" in row:
+            seen += 1
+            said = f"{percent(least)} to {percent(most)}" if held else percent(own)
+            assert texts_of_row[place] == text_of(said)
+        elif held:
+            assert texts_of_row[place] in {text_of(f"{percent(least)} to {percent(most)}"), "–"}
+    assert 0 < seen < model.partition.cells
+
+
 async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
