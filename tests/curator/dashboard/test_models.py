@@ -90,14 +90,14 @@ async def test_a_model_begins_with_what_it_says(
     path = f"/tasks/{task}/models/1"
     page = unescape((await http.get(path)).text)
     assert right in page
-    fitted = datetime.fromtimestamp(clock(), UTC)
-    assert f", fitted {fitted:%Y-%m-%d}." in page
-    assert f"<dt>Fitted</dt><dd>{fitted:%Y-%m-%d}</dd>" in page  # no finer than the hour
+    then = datetime.fromtimestamp(clock(), UTC)
+    assert f", fitted {then:%Y-%m-%d}." in page
+    assert f"<dt>Fitted</dt><dd>{then:%Y-%m-%d}</dd>" in page  # no finer than the hour
     assert found not in page
     assert moved not in page
     await http.sign_in()
     page = unescape((await http.get(path)).text)
-    assert f"<dt>Fitted</dt><dd>{fitted:%Y-%m-%d %H:%M} UTC</dd>" in page
+    assert f"<dt>Fitted</dt><dd>{then:%Y-%m-%d %H:%M} UTC</dd>" in page
     than = Snapshot.of(app.state.curator, ADMIN, task).accuracy_in_context(1)
     assert than is not None
     why = why_less(than, Interval(**model["scores"]["accuracy"]))
