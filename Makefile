@@ -46,7 +46,7 @@ test:  ## checks and tests, in minutes
 		wait $$! || failed=1; cat $(VENV)/types.log; test -z "$$failed"; }; }
 
 test-all: $(VENV)/all.installed  ## what make test leaves out: crash trials, browsers, coverage of intervals, a bare machine
-	@$(TOOK); time $(BIN)/pytest -n $(MORE_JOBS) --dist worksteal -m slow $(ARGS)
+	@$(TOOK); time $(BIN)/pytest -n $(MORE_JOBS) --dist worksteal --timeout 900 -m slow $(ARGS)
 
 # twice over in one process; then in drawn orders and in reverse, with 1 to 8 workers
 ORDERS = "-p no:xdist --twice" \

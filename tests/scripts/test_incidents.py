@@ -46,7 +46,7 @@ def test_every_duration_of_a_rule_is_divided(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("nginx", "prometheus", "prometheus-alertmanager")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_some_incidents_sound(tmp_path: Path) -> None:
     """On a stack of one curator; whoever waits for the watchdog misses it, too."""
     first = {each.alert: each for each in reversed(INCIDENTS)}
