@@ -44,6 +44,8 @@ class PanelPart:
     mode: str
     lifetime: float
     rows: Sequence[WaveStatus | WaveRow]
+    known: Sequence[str | None]
+    """The figures of each wave in a few words; None where there are none."""
     current: int | None
     """The number of the wave whose page this is; None on the panel's own."""
     latest: str | None
@@ -85,6 +87,7 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
         panel.mode,
         task.lifetime,
         rows,
+        waves_in_short(task.label, rows, lines),
         None if task.wave is None else task.wave + 1,
         None if found is None else latest_wave(task.label, found.lines),
         None if found is None else found.sentence,
@@ -106,6 +109,21 @@ def waves_for_strangers(snapshot: Snapshot) -> list[WaveRow]:
     return rows
 
 
+def waves_in_short(
+    label: Label, rows: Sequence[WaveStatus | WaveRow], lines: Sequence[Line]
+) -> list[str | None]:
+    """The figures of each wave in a few words: of ``lines``, or what strangers may know."""
+    said: dict[int, list[str]] = {}
+    for line in lines:
+        for each in line.figures:
+            figure = kind_of(label).stated(each.value, each.low, each.high)
+            said.setdefault(each.wave, []).append(f"{line.name} {figure}")
+    return [
+        row.known if isinstance(row, WaveRow) else ", ".join(said.get(row.wave, [])) or None
+        for row in rows
+    ]
+
+
 def next_step_of_panel(
     panel: PanelPart,
     state: TaskState,
@@ -113,6 +131,7 @@ def next_step_of_panel(
     *,
     has_link: bool,
     has_features: bool = True,
+    shares_results: bool = False,
 ) -> Step | None:
     """The first of these steps that there is reason for; None for strangers.
 
@@ -139,6 +158,11 @@ def next_step_of_panel(
             panel.phase.is_final and not panel.reports,
             "Nobody answered: create another study.",
             "waves",
+        ),
+        (
+            panel.phase.is_final and shares_results,
+            "Share the results: a page for everybody.",
+            "share",
         ),
         (
             has_features and bool(latest) and not unfitted,
@@ -208,6 +232,7 @@ def charts_of(
                     kind.stated(each.value, each.low, each.high),
                     each.low,
                     each.high,
+                    beside=kind.text(each.value),
                 )
                 for each in line.figures
             ),

@@ -200,6 +200,7 @@ def collection(
             visitor,
             has_link=relay is not None,
             has_features=snapshot.has_features,
+            shares_results=not snapshot.curator.guard_models,
         )
         if panel is not None and task.is_panel
         else next_step(

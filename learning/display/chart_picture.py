@@ -16,7 +16,10 @@ MOST_LETTERS = 36
 
 @dataclass(frozen=True)
 class DrawnPoint:
-    """A value at a place of the other axis, from 0 to 1, with its 95 % interval if it has one."""
+    """A value at a place of the other axis, from 0 to 1, with its 95 % interval if it has one.
+
+    ``beside`` is drawn at a point on a line, if its name is drawn too.
+    """
 
     name: str
     at: float
@@ -24,6 +27,7 @@ class DrawnPoint:
     in_words: str
     low: float | None = None
     high: float | None = None
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ def chart_to_svg(chart: DrawnChart) -> str:
     top = MARGIN + 22.0 * len(wrapped(chart.title)) + 16.0
     bottom, width = top + HEIGHT, WIDTH - LEFT - MARGIN
     right, middle = (f'font-size="12" fill="{SOFT}" text-anchor="{at}"' for at in ("end", "middle"))
+    bold = f'font-weight="bold" fill="{INK}" text-anchor="middle"'
 
     def across(point: DrawnPoint) -> float:
         return LEFT + width * point.at
@@ -93,6 +98,11 @@ def chart_to_svg(chart: DrawnChart) -> str:
             ends = f"M{x - 4.0:.1f} {down(each.high):.1f}h8m-4 0V{down(each.low):.1f}m-4 0h8"
             drawn.append(f'<path d="{ends}" stroke="{INK}" fill="none"/>')
     drawn += [text_at(across(each), bottom + 18.0, each.name, middle) for each in chart.named]
+    drawn += [
+        text_at(across(each), max(down(each.value) - 10.0, top + 12.0), each.beside, bold)
+        for each in chart.named
+        if chart.bar is None and each.beside
+    ]
     drawn.append(text_at(LEFT + width / 2.0, bottom + 38.0, chart.along, middle))
     return standing(chart.title, chart.described, drawn, bottom + 38.0 + MARGIN)
 

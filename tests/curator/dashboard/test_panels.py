@@ -163,7 +163,7 @@ async def test_a_panel_that_is_over_asks_nobody(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
     """No relay is wanted any more; its pages and those of its waves say alike that they are over,
-    and what is left is to read the models."""
+    and what is left is to share the results, or to read the models where those are not shown."""
     panel = await created(http, waves(clock, -1, 1, 30, 40), epsilon=4)
     answer(app.state.curator, panel.waves[0], [YES] * 20 + [NO] * 20)
     clock.advance(50 * 86_400)
@@ -174,6 +174,9 @@ async def test_a_panel_that_is_over_asks_nobody(
 
     assert 'href="#models">Fit models: wave 1 has none yet.' in await page()
     await http.fit(panel.waves[0].id)
+    assert 'href="#share">Share the results: a page for everybody.' in await page()
+    assert '<a id="share" ' in await page()
+    app.state.curator.guard_models = True
     assert 'href="#waves">Read the model of wave 1, on its page.' in await page()
     for of in (panel, *panel.waves):
         text = await page(of)
@@ -271,6 +274,12 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
         assert chart.startswith(f"Share of {line['name']}")
         for of in line["figures"]:
             assert f"wave {of['wave']} {percent(of['value'])} (" in chart
+    table = page[page.index('id="waves"') :]
+    for of in lines[0]["figures"]:
+        assert f">{percent(of['value'])}</text>" in page
+        said = figure(of["value"], of["low"], of["high"], is_share=True)
+        assert f"<td>1 {said}</td></tr>" in table
+    assert "<td>–</td></tr>" in table, "the last wave has no answers"
     assert states(page) == ["over", "open", "not open yet"]
     assert '<b id="reports">800</b>' in page
 

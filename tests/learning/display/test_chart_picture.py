@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 TICKS = ((0.0, "0 %"), (0.2, "20 %"), (0.4, "40 %"))
 POINTS = (
     DrawnPoint("=1+1", 0.25, 0.1, "10 % (4 % to 20 %)", 0.04, 0.2),
-    DrawnPoint("<b>", 0.75, 0.4, "40 % (30 % to 40 %)", 0.3, 0.4),
+    DrawnPoint("<b>", 0.75, 0.4, "40 % (30 % to 40 %)", 0.3, 0.4, beside="40 & no %"),
 )
 
 
@@ -32,6 +32,7 @@ def test_points_stand_at_their_values(bar: float | None) -> None:
     words = {each.text: float(each.get("y", "nan")) for each in drawn.iter(f"{SVG}text")}
     at = {value: words[text] - 4.0 for value, text in TICKS}
     assert {"cigarettes", "=1+1", "<b>"} <= words.keys()
+    assert ("40 & no %" in words) == (bar is None), "a bar has an axis and an end"
     if bar is None:
         tops = [float(each.get("cy", "nan")) for each in drawn.iter(f"{SVG}circle")]
     else:
