@@ -123,11 +123,11 @@ def _field(asked: Described, more: str = "") -> str:
 
 def _question(task: Task, index: int) -> str:
     mechanism, question = task.mechanisms[index], task.questions[index]
-    what = f"which of {mechanism.cells} published cells the record lies in{_answer(question)}"
+    what = f"which of {mechanism.cells} published groups the record lies in{_answer(question)}"
     group = ""
     if task.strata is not None:
-        group = f"which of {len(task.strata)} groups the record lies in, and perturbed "
-        hidden = f"which of the at most {task.strata.most_hidden} cells in there"
+        group = f"which of {len(task.strata)} disclosed groups the record lies in, and perturbed "
+        hidden = f"which of the at most {task.strata.most_hidden} groups in it"
         what = f"{group}{hidden}{_answer(question)}"
     if task.asks_label_alone(index):
         what = f"{group}your answer alone"

@@ -124,9 +124,9 @@ def _introduce(
         f"A curator answers at {curator.url} and keeps its log in {curator.log}.", soft_wrap=True
     )
     console.print(
-        f"It grew {question['cells']} cells on the public records of {len(population.public)} "
+        f"It grew {question['cells']} groups on the public records of {len(population.public)} "
         "volunteers. Those who had an affair volunteered four times less often, so these records "
-        f"mislead. It published the cells as\n{task_url}",
+        f"mislead. It published the tree as\n{task_url}",
         soft_wrap=True,
     )
     if disclosed := task["task"].get("disclosed"):

@@ -68,8 +68,7 @@ PLACES = {
     ),
     "insight": Place(
         "model:insight",
-        "Compare the holders with the public data: shares, cells that differ, what reports "
-        "changed.",
+        "Compare holders with the public data: shares, groups that differ, what reports changed.",
         "insight Readmission",
     ),
     "plan": Place(

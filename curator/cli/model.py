@@ -62,7 +62,7 @@ def _print_model(model: Document, kind: LabelKind) -> None:
         "reports": model["reports"],
         **{_named(way): _way(kind, way, model["reports"]) for way in model["ways"]},
         **_one(kind, model["worst_of_one"]),
-        "cells": model["cells"],
+        "groups": model["cells"],
         **scores_in_words(_intervals(model["scores"])),
         "fitted": when(model["created"]),
         **model["facts"],
@@ -115,7 +115,7 @@ def fit(
 def _print_models(summaries: list[Document]) -> None:
     columns = ("number", "aliases", "estimator", "parameters", "reports", "cells")
     rows = [(*(m[column] for column in columns), when(m["created"])) for m in summaries]
-    print_table("Models", ("no", *columns[1:], "fitted"), rows, whole=("estimator",))
+    print_table("Models", ("no", *columns[1:-1], "groups", "fitted"), rows, whole=("estimator",))
 
 
 models = command_of(CuratorClient.models, _print_models)
@@ -163,7 +163,7 @@ def compare(
     }
     scores = change["scores"] or {}
     facts |= {
-        f"{name} of model {other}'s cells less model {one}'s": _with_ends(of)
+        f"{name} of model {other}'s groups less model {one}'s": _with_ends(of)
         for name, of in scores.items()
     }
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
@@ -216,7 +216,7 @@ def _print_insight(insight: Document) -> None:
         for row in insight["differences"][:ROWS_LISTED]
     ]
     if rows:
-        print_table("Cells that differ, the most certain first", ("", *columns), rows)
+        print_table("Groups that differ, the most certain first", ("", *columns), rows)
     rest = insight["sentence"].removeprefix(headline)
     typer.echo(f"{rest} {insight['gathered']}".strip())
     typer.echo(insight["if_false"])
@@ -263,7 +263,7 @@ def _interval(name: str, of: Document) -> tuple[str, str, str]:
 
 @remote(_print_insight)
 def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Document:
-    """Compare the holders with the public data: shares, cells that differ, what reports changed."""
+    """Compare holders with the public data: shares, groups that differ, what reports changed."""
     return api.insight(task, model=model)
 
 
@@ -392,13 +392,13 @@ def _predict_record(
     facts = {"label": prediction["label"]}
     of_cell = [prediction[kind] for kind in ("cell_value", "cell_low", "cell_high")]
     if prediction.get("probabilities") is None:
-        facts["mean of its cell"] = _in_cell(_label(api, task).bounds, *of_cell)
+        facts["mean of its group"] = _in_cell(_label(api, task).bounds, *of_cell)
     else:
         facts |= {f"P({name})": f"{p:.4f}" for name, p in prediction["probabilities"].items()}
         for name in prediction["probabilities"]:
             of_class = [each[name] for each in of_cell]
-            facts[f"share of {name} in its cell"] = _in_cell((0.0, 1.0), *of_class)
-    facts |= {"because": " and ".join(prediction["path"]) or "there is one cell only"}
+            facts[f"share of {name} in its group"] = _in_cell((0.0, 1.0), *of_class)
+    facts |= {"because": " and ".join(prediction["path"]) or "there is one group only"}
     print_facts(f"Prediction of model {answer['model']}", facts)
     _warn_of_outside([prediction["outside"]])
 

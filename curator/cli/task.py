@@ -235,7 +235,9 @@ def print_view(view: Document) -> None:
     rows = [
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
     ]
-    print_table("Questions", [key.replace("_", " ") for key in keys], rows)
+    print_table(
+        "Questions", [key.replace("cells", "groups").replace("_", " ") for key in keys], rows
+    )
     if view["strata"]:
         cells, title = view["strata"], "Disclosed groups"
         if len(cells) > MOST_CELLS:

@@ -44,7 +44,7 @@ def export_waves(
 
 
 COLUMNS = (
-    *("row", "since", "wave", "opens", "closes", "phase", "reports", "cell", "splits", "name"),
+    *("row", "since", "wave", "opens", "closes", "phase", "reports", "group", "splits", "name"),
     *("before", "value", "low", "high", "p_value"),
 )
 
@@ -63,17 +63,24 @@ def table_of(view: PanelOverTime) -> str:
     lines: list[tuple[Line | CellLine, dict[str, Any]]]
     lines = [(line, {}) for line in view.lines]
     for each in view.cells:
-        lines.append((each, {"cell": each.cell, "splits": csv_cell(" and ".join(each.path))}))
+        lines.append((each, {"group": each.cell, "splits": csv_cell(" and ".join(each.path))}))
     for line, where in lines:
         for figure in line.figures:
             ends = {"value": figure.value, "low": figure.low, "high": figure.high}
             of_wave = {"wave": figure.wave, "reports": figure.reports, **ends}
             table.writerow({"row": "figure", "name": csv_cell(line.name), **where, **of_wave})
     for change in view.changes:
-        known = change.model_dump(include={"since", "wave", "cell", "before", "low", "high"})
+        known = change.model_dump(include={"since", "wave", "before", "low", "high"})
         texts = {"name": csv_cell(change.name), "splits": csv_cell(" and ".join(change.path))}
         value = change.after - change.before
         table.writerow(
-            {"row": "change", **known, **texts, "value": value, "p_value": change.p_value}
+            {
+                "row": "change",
+                "group": change.cell,
+                **known,
+                **texts,
+                "value": value,
+                "p_value": change.p_value,
+            }
         )
     return text.getvalue()

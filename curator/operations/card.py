@@ -94,7 +94,7 @@ def _facts(task: Task, fitted: FittedModel) -> str:
         "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
         "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "reports": thousands(model.n),
-        "cells": thousands(model.partition.cells),
+        "groups": thousands(model.partition.cells),
         "public model": "none" if model.base is None else model.base.name,
         **{name: str(value) for name, value in model.facts.items()},
     }
@@ -129,11 +129,12 @@ def _questions(task: Task) -> str:
             f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "
             "curator, no report reveals more about the rest of its holder's record."
         )
-    header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
+    header = ("mechanism", "epsilon", "exact epsilon", "asks", "groups", "bytes")
     centred = any(question.centring is not None for question in task.questions)
     reported = (
         "\n\nWhere `asks` says ±, holders reported the label relative to the public model's mean "
-        "in their cell. Each person's number further away than that counts as one at that distance."
+        "in their group. Each person's number further away than that counts as one at that "
+        "distance."
     )
     return f"{spent}\n\n{_table(header, rows)}{reported if centred else ''}"
 
@@ -165,7 +166,7 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
         return f"- {false.sentence}"
     lines = [
         _widths(model, questions),
-        f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
+        f"- On average {percent(float(model.public_share.mean()))} of a group's figure comes from "
         "public data.",
     ]
     bias, scores = offset(model, questions), known_scores(model, questions)
@@ -179,22 +180,22 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
 def _widths(model: Model, questions: Sequence[QuestionCounts]) -> str:
     """The widths of the cells' intervals, where pages state one."""
     if not model.states_cells:
-        return "- Of cells nothing is stated: their values are predictions."
+        return "- Nothing is stated of groups: their figures are predictions."
     asked, (low, high) = question_about(model, questions), drawn_intervals(model)
     width = high - low
     known = width[~cells_untold(model, None if asked is None else untold_cells(model.label, asked))]
     if not len(known):
-        return "- Too few answers to say anything of any cell."
+        return "- Too few answers to say anything of any group."
     moved = kind_of(model.label).moved
     half = moved(float(np.median(known)))
     if len(known) == len(width):
         most = moved(float(known.max()))
         return (
-            f"- Half of the cells' 95 % intervals are at most {half} wide, and all at most {most}."
+            f"- Half of the groups' 95 % intervals are at most {half} wide, and all at most {most}."
         )
     return (
-        f"- {len(width) - len(known)} of {len(width)} cells have too few answers to say anything; "
-        f"half of the other cells' 95 % intervals are at most {half} wide."
+        f"- {len(width) - len(known)} of {len(width)} groups have too few answers to say anything; "
+        f"half of the other groups' 95 % intervals are at most {half} wide."
     )
 
 
@@ -246,7 +247,7 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
     if not tells_enough(right.low, right.high):
         return (
             "- Too few reports to estimate how many people have the class that is the likeliest in "
-            f"their cell: anything from {share_ends(right.low, right.high)}."
+            f"their group: anything from {share_ends(right.low, right.high)}."
         )
     stated = figure(right.value, right.low, right.high, is_share=True)
 
@@ -255,10 +256,10 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
 
     return (
         f"- Of people like the holders, {stated} "
-        "have the class that is the likeliest in their cell. The cells' "
+        "have the class that is the likeliest in their group. The groups' "
         f"probabilities have a Brier score of {number(brier)} and a log loss of {number(loss)}. "
         f"These are estimated from perturbed reports{later}, corrected for the model "
-        "having been fitted to them; what the public model adds within a cell is not in them. The "
+        "having been fitted to them; what the public model adds within a group is not in them. The "
         f"95 % intervals {MEANING[looks]}."
     )
 
@@ -266,7 +267,7 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
 def _offset(kind: LabelKind, mean: float, error: float) -> str:
     value, unsure = map(kind.with_unit, in_digits(error, abs(mean), error))
     return (
-        f"- On average over the holders a cell's value is {value} "
+        f"- On average over the holders a group's figure is {value} "
         f"{'above' if mean >= 0 else 'below'} what they reported (standard error {unsure}). "
         "Reports tell squared errors only as differences between models; `privet plan` estimates "
         "them from public records."

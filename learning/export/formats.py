@@ -53,7 +53,7 @@ def write_csv(task: Task, fitted: FittedModel) -> bytes:
     kinds = ("values", "low", "high")
     writer = csv.writer(text)
     heads = [f"{name} {kind.removesuffix('s')}" for name in names for kind in kinds]
-    writer.writerow(map(csv_cell, ["cell", "splits", *heads, "public share"]))
+    writer.writerow(map(csv_cell, ["group", "splits", *heads, "public share"]))
     for cell in range(model.partition.cells):
         splits = " and ".join(describe_path(model.partition, task.columns, cell))
         row = [getattr(model, kind)[cell, slot] for slot in range(len(names)) for kind in kinds]

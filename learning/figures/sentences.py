@@ -291,12 +291,12 @@ def which_is_better(
     if not scores or name not in scores:
         what = "the label" if kind_of(label).is_share else "the label, on its whole range,"
         return (
-            f"Which is better is not known: that takes reports about {what} in cells that both "
-            "models have."
+            f"Which is better is not known: that takes answers about {what} in groups that "
+            "both models have."
         )
     of = scores[name]
     if of.low == of.high == 0.0:
-        return f"{capital(first)} and {second} are equally good: their cells say the same."
+        return f"{capital(first)} and {second} are equally good: their groups say the same."
     if of.low <= 0.0 <= of.high:
         return "The answers cannot tell which is better."
     better = capital(second if of.high < 0.0 else first)
@@ -545,8 +545,8 @@ def why_less(than: Yardsticks, accuracy: Ended) -> str:
     if counted == said or not tells_enough(accuracy.low, accuracy.high):
         return ""
     return (
-        "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
-        f"would be {counted}; the scores are corrected for that."
+        "Counted on the very answers that the groups' figures come from, noise included, the "
+        f"accuracy would be {counted}; the scores are corrected for that."
     )
 
 

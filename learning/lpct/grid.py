@@ -33,7 +33,7 @@ def parts_within(columns: int, depth: int) -> int:
     """
     if 1 << depth > MAX_CELLS:
         raise InvalidTask(
-            f"Depth {depth} asks for more than the {MAX_CELLS} cells allowed: "
+            f"Depth {depth} asks for more than the {MAX_CELLS} groups allowed: "
             f"use a depth of at most {DEEPEST}."
         )
     parts = 1
@@ -51,7 +51,7 @@ def grid_partition(columns: int, parts: int) -> Partition:
     if parts < 1 or parts**columns > MAX_CELLS:
         raise InvalidTask(
             f"A grid of {parts} parts on each of {columns} columns does not have 1 to {MAX_CELLS} "
-            "cells: use fewer parts, or a grower that chooses its columns."
+            "groups: use fewer parts, or a grower that chooses its columns."
         )
     feature, threshold, left = (np.array([at]) for at in (LEAF, 0.0, LEAF))
     for axis in range(columns if parts > 1 else 0):

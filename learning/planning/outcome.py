@@ -393,9 +393,9 @@ class Plan:
         rest = ""
         if self.expected is not None:
             rest = (
-                f", with the {self.here.cells} planned cells. Publishing grows the tree anew, by a "
-                "public model of more trees, so that it may have some cells more or fewer; then it "
-                "does not change"
+                f", with the {self.here.cells} planned groups. Publishing grows the tree anew, by "
+                "a public model of more trees, so that it may have some groups more or fewer; then "
+                "it does not change"
             )
         return (
             f"For ± {self.amount(self.half_width)} this task takes {_people(self.stop_after)}"
@@ -428,7 +428,7 @@ class Plan:
                 "none" if change is None else f"{self.amount(change)} or more"
                 for change in (each.overall_change, each.cell_change)
             )
-            in_cells = f" overall, {cell} in half of the cells"
+            in_cells = f" overall, {cell} in half of the groups"
             if self.expected is None or self.around_centres:
                 in_cells = ""
             said.append(f"If they {who}: {overall}{in_cells}.")
@@ -451,7 +451,7 @@ class Plan:
             what = self._disclosed(other)
             least = self.amount(other.here.cell_shift, "no shift")
             takes.append(f"{_people(other.stop_after)} with {what}".removeprefix("about "))
-            shows.append(f"{least} ({other.cells} cells) with {what}")
+            shows.append(f"{least} ({other.cells} groups) with {what}")
         void = [
             other.columns for other in self.disclosing if other.columns and other.stratum_count == 1
         ]
@@ -472,7 +472,7 @@ class Plan:
             )
         return (
             f"For ± {self.amount(self.half_width)}, tasks planned for {thousands(self.holders)} "
-            f"people take: {'; '.join(takes)}. Half of the cells show: {'; '.join(shows)}."
+            f"people take: {'; '.join(takes)}. Half of the groups show: {'; '.join(shows)}."
             f"{kept}{nothing}"
         )
 

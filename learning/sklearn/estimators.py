@@ -305,11 +305,11 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                 )
         lines = [
             f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
-            f"{self.model_.partition.cells} cells.",
+            f"{self.model_.partition.cells} groups.",
             f"{verdict}: {self._score_name} {self.private_score_:.3f} with them and "
             f"{self.public_score_:.3f} without (each half of the private records by the reports "
             f"of the other half; difference {gain:+.3f}, standard error {error:.3f}).",
-            f"{self.public_share_:.0%} of the cells' values come from public data.",
+            f"{self.public_share_:.0%} of the groups' figures come from public data.",
         ]
         if self.insight_ is not None:
             lines.append(self.insight_.sentence)

@@ -76,15 +76,16 @@ class RowsToPredict:
         """
         classes = predicted["classes"]
         names = [f" {name}" for name in classes] if classes and every else [""]
-        kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
+        kinds = {"group_low": "cell_low", "group_high": "cell_high"}
+        if classes is not None:
+            kinds = {"p": "values", **kinds}
         predicted_columns = [
             "prediction",
             *(kind + name for name in names for kind in kinds),
-            "cell",
+            "group",
         ]
-        values: dict[str, Any] = {**predicted, "p": predicted["values"]}
         predictions = (
-            [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
+            [label, *(predicted[kind][row][i] for i in slots for kind in kinds.values()), cell]
             for row, (label, cell) in enumerate(
                 zip(predicted["label"], predicted["cell"], strict=True)
             )

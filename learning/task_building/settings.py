@@ -163,7 +163,7 @@ class TaskSettings(SettingsModel):
     disclosed: tuple[str, ...] = Field(
         default=(),
         description="Columns that reports may disclose in the clear, at the resolution of the "
-        "cells, at no cost of privacy budget; all others and the label stay protected. With depth "
+        "tree, at no cost of privacy budget; all others and the label stay protected. With depth "
         "and hidden_depth left open the task hides some where that tells more.",
     )
     hidden_depth: Annotated[Depth | None, Asked("Levels that split on hidden columns")] = Field(
@@ -228,13 +228,13 @@ class TaskSettings(SettingsModel):
     )
     depth: Annotated[Depth | None, Asked("Levels of the tree")] = Field(
         default=None,
-        description="Splits per path, about log2 of the number of cells; by default from the "
+        description="Splits per path, about log2 of the number of groups; by default from the "
         "number of holders, epsilon and the features.",
     )
     min_leaf: Annotated[Rows, Asked("Fewest public records beside a split")] = Field(
         default=0,
         description="Minimum number of public records on each side of a split; 0 keeps all 2^depth "
-        "cells of max_edge.",
+        "groups of max_edge.",
     )
     seed: Annotated[Seed, Asked("Start of what is drawn")] = Field(
         default=0, description="Seed of growers that draw at random."
@@ -242,7 +242,7 @@ class TaskSettings(SettingsModel):
     centred: Annotated[Flag | None, Asked("Report numbers relative to the public model")] = Field(
         default=None,
         description="Whether a numeric label is reported relative to the public model's mean in "
-        "its cell: predictions get closer, and of its figures only the overall mean is stated, "
+        "its group: predictions get closer, and of its figures only the overall mean is stated, "
         "from those asked for it alone. By default above epsilon 4 with the grower distilled, "
         "one question and no disclosed columns.",
     )
@@ -267,9 +267,9 @@ class TaskSettings(SettingsModel):
     ] = Field(
         default=None,
         description="Share of the holders, drawn by their devices, who answer the label alone at "
-        "the full epsilon; overall figures then take fewer reports, and cells more. By default "
+        "the full epsilon; overall figures then take fewer reports, and groups more. By default "
         ".35 to .5 of those asked one question with the grower distilled and an epsilon at which "
-        "cells have noise (with disclosed columns, where groups hide many cells), or with centred "
+        "groups have noise (with disclosed columns, where these hide many groups), or with centred "
         "numbers, a third of those asked for a number alone below epsilon 2, whose mean it gives, "
         "and nobody of others; 0 asks nobody.",
     )

@@ -40,7 +40,7 @@ def test_show_explains_in_plain_words(curator: FakeCurator, command: Command) ->
     expected = [
         "age: a number, taken as 20 to 60",
         "answer: one of no, yes",
-        "which of 4 published cells",
+        "which of 4 published groups",
         "network address",
         "more than 2.72 times as likely",
         "at most 73.2% sure",

@@ -70,8 +70,13 @@ def test_who_is_asked_for_the_label_alone_is_told_that_its_group_is_sent() -> No
     task = TASKS["age and ward disclosed, the label alone of a third"]
     told = Explanation.of(task)
     first, second = told.computes
-    assert "which of 4 groups the record lies in, and perturbed which of the at most 3" in first
-    assert "which of 4 groups the record lies in, and perturbed your answer alone" in second
+    assert (
+        "which of 4 disclosed groups the record lies in, and perturbed which of the at most 3"
+        in first
+    )
+    assert (
+        "which of 4 disclosed groups the record lies in, and perturbed your answer alone" in second
+    )
     assert openly(task, RECORD) == OPENLY
 
 
@@ -124,7 +129,7 @@ def test_the_explanation_promises_no_more_than_is_so() -> None:
     assert "two possible records of the same group" in explanation.means
     assert "Apart from your group, the record" in explanation.sends
     assert "like any other of your group" in explanation.sends
-    assert "4 groups" in explanation.computes[0]
+    assert "4 disclosed groups" in explanation.computes[0]
     hidden = Explanation.of(TASKS["classes, one question"])
     assert hidden.discloses == ()
     assert "disclosed" not in json.dumps(asdict(hidden)).replace('"disclosed"', "")

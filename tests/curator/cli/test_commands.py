@@ -225,13 +225,13 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     assert "that many false reports" not in printed
     assert "one false report │ moved a group's figure by 100 points in the worst" in printed
     predicted = " ".join(cli("predict", task.id, "--record", PERSON).out.split())
-    assert "share of 1 in its cell │ too few answers" in predicted
+    assert "share of 1 in its group │ too few answers" in predicted
     grows = "Open: figures may still change."
     assert grows in printed
     assert grows in " ".join(cli("status", task.id).out.split())
     cli("fit", task.id, "--estimator", "weighted")
     compared = " ".join(cli("compare", task.id, "1", "2").out.split())
-    assert "accuracy of model 2's cells less model 1's │ 0 (0 to 0)" in compared
+    assert "accuracy of model 2's groups less model 1's │ 0 (0 to 0)" in compared
     assert "model 1 and model 2 are equally good" in compared.lower()
     draw = Random(0).randbytes
     for _ in range(9):
@@ -246,8 +246,10 @@ def test_predict_one_record(cli: Cli, fitted: str) -> None:
     """For people the label, probabilities, the cell's shares and why; for scripts JSON."""
     printed = cli("predict", fitted, "--record", PERSON)
     assert printed.code == 0
-    for words in ("label", "P(0)", "share of 0 in its cell", "95 % interval", "because"):
+    for words in ("label", "P(0)", "share of 0 in its group", "95 % interval", "because"):
         assert words in printed.out
+    read = [cli("insight", fitted).out, cli("compare", fitted, "1", "1").out]
+    assert not re.search(r"\bcells?\b", " ".join([printed.out, *read]))
     scripted = cli.json("predict", fitted, "--record", PERSON)
     assert scripted["probabilities"][scripted["label"]] >= 0.5
 
@@ -314,7 +316,7 @@ def test_predict_numbers(cli: Cli, tmp_path: Path, curator_url: str) -> None:
     task_id = cli.json("task", "create", str(file), "--label", "y", "--epsilon", "1")["id"]
     cli("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     printed = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
-    assert "mean of its cell" in printed.out
+    assert "mean of its group" in printed.out
     report = {"x": 0.5, "z": 0.1, "y": 1.0}
     url = f"{curator_url}/v1/tasks/{task_id}"
     task = Task.parse(httpx.get(url, headers={"Accept": TASK_MEDIA_TYPE}).content)
@@ -322,12 +324,12 @@ def test_predict_numbers(cli: Cli, tmp_path: Path, curator_url: str) -> None:
     httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
     cli("fit", task_id, "--estimator", "weighted", "-p", "weight=0", "--promote")
     few = " ".join(cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}').out.split())
-    assert "mean of its cell │ too few answers" in few
+    assert "mean of its group │ too few answers" in few
     cli("promote", task_id, "1")
     out = tmp_path / "p.csv"
     cli("predict", task_id, "--csv", str(file), "-o", str(out))
     header = next(csv.reader(out.read_text().splitlines()))
-    assert header == ["prediction", "cell_low", "cell_high", "cell"]
+    assert header == ["prediction", "group_low", "group_high", "group"]
 
 
 def test_export_writes_the_model(cli: Cli, fitted: str, tmp_path: Path) -> None:
@@ -453,16 +455,16 @@ def test_copied_columns_stay_as_they_are(cli: Cli, fitted: str, tmp_path: Path) 
     """A CSV file's own texts, and Parquet's own values; no two columns share a name."""
     file, out = tmp_path / "new.csv", tmp_path / "out.csv"
     file.write_text(
-        "id;cell;problem;sure;age;hours;job;member\n"
+        "id;group;problem;sure;age;hours;job;member\n"
         "00123;9007199254740993;x;TRUE;30,5;3;nurse;true\n7;-1,50;;false;-;3;pilot;true\n"
     )
-    names = ("id", "cell", "problem", "sure")
+    names = ("id", "group", "problem", "sure")
     keep = [word for name in names for word in ("--keep", name)]
     predict = ("predict", fitted, "--csv", str(file), *keep)
     assert cli(*predict, "--out", str(out)).code == 0
     header, one, other = csv.reader(out.read_text().splitlines(), delimiter=";")
     assert len(header) == len({*header})
-    assert header[:4] == ["id", "cell (in the file)", "problem (in the file)", "sure"]
+    assert header[:4] == ["id", "group (in the file)", "problem (in the file)", "sure"]
     assert one[:4] == ["00123", "9007199254740993", "x", "TRUE"]
     assert other[:4] == ["7", "-1,50", "", "false"]
     assert cli.json(*predict)["kept"]["id"] == ["00123", "7"]
@@ -567,9 +569,9 @@ def test_predictions_show_the_predicted_class_and_write_all(
     out = tmp_path / "out.csv"
     cli(*predict, "--out", str(out))
     first = next(csv.DictReader(out.read_text().splitlines()))
-    assert list(first)[1:4] == ["p 0", "cell_low 0", "cell_high 0"]
+    assert list(first)[1:4] == ["p 0", "group_low 0", "group_high 0"]
     shown = [cell.strip() for cell in cli(*predict).out.splitlines()[4].strip("│").split("│")]
-    kinds = ("p", "cell_low", "cell_high")
+    kinds = ("p", "group_low", "group_high")
     likeliest = [float(first[f"{kind} {first['prediction']}"]) for kind in kinds]
     assert shown[0] == first["prediction"]
     assert shown[1:4] == [f"{value:.4g}" for value in likeliest]

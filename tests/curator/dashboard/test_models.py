@@ -201,7 +201,7 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     assert "is of model 1, of 60 of the 300 answers; all else is of all 300" in whole
     (use,) = re.findall(r'id="use">([^<]*)<', page)
     assert use in whole
-    assert "half of the cells have" not in whole
+    assert "half of the groups have" not in whole
     settings = re.search(r'id="so-far".*?</form>', page, re.S)
     assert settings is not None
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', settings[0]))
@@ -447,7 +447,7 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     )
     assert ("label: not known yet" in page.text) == (not told)
     nothing = all((known["cell_low"][x], known["cell_high"][x]) == (0, 1) for x in shares)
-    assert ("In its cell the answers tell nothing yet" in page.text) == (nothing and not told)
+    assert ("In its group the answers tell nothing yet" in page.text) == (nothing and not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
     assert refused.status_code == 422
     assert "hours" in refused.text
@@ -559,7 +559,7 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
         assert "too few answers" not in page.lower()
         assert "not known yet" not in page
         assert "in its group" not in page
-    assert "Of cells nothing is stated: their values are predictions." in card
+    assert "Nothing is stated of groups: their figures are predictions." in card
     stated = "The mean is " in study
     assert stated is (part is None)
     insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)

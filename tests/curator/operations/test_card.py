@@ -60,13 +60,15 @@ def carded(
 
 
 def test_a_card_writes_numbers_as_pages_do() -> None:
-    """Thousands are apart in all of them."""
+    """Thousands are apart in all of them; groups have the word that pages have for them."""
     task, public = published("level")
     question = asked(task, 2_000, np.random.default_rng(0))
     model, n = fit("weighted", task.label, public, [question]), question.n
     text = carded(task, public, model, [question], report_sources(model, {}, lambda _: 0.0))
     assert re.findall(r"(?<![.\d])\d{5,}", text.replace(task.id, "")) == []
     assert text.count(f"{n:,}".replace(",", "\u202f")) == 3
+    assert "groups" in text
+    assert "cell" not in text
     later = replace(question, n=2 * n, sums=2 * question.sums)
     model = replace(model, optimism=dict.fromkeys(scores_of(task.label), (0.0, 0.0)))
     assert f"all {thousands(2 * n)} so far" in carded(task, public, model, [later])
@@ -116,7 +118,7 @@ def test_an_offset_is_unbiased_and_its_error_is_known() -> None:
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
     card = carded(task, public, model, questions[-1:])
     assert "## Holders compared with public records" in card
-    assert "On average over the holders a cell's value is" in card
+    assert "On average over the holders a group's figure is" in card
     assert "Reports tell squared errors only as differences between models" in card
 
 
@@ -127,7 +129,7 @@ def test_no_score_is_claimed_without_reports_or_classes() -> None:
     model = fit("weighted", task.label, public, [question], weight=math.inf)
     assert offset(model, [question]) is None
     card = carded(task, public, model, [question])
-    assert "likeliest in their cell" not in card
+    assert "likeliest in their group" not in card
     assert "Holders compared with public records" not in card
     assert "a number from" in card
 
@@ -146,7 +148,7 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
         line = next(
             line
             for line in carded(task, public, model, [question]).splitlines()
-            if "likeliest in their cell" in line
+            if "likeliest in their group" in line
         )
         assert said in line
         assert unsaid not in line
@@ -179,5 +181,5 @@ def test_a_card_counts_the_cells_that_pages_leave_out() -> None:
     model = fit("weighted", task.label, public, [question], weight=100.0)
     untold = cells_untold(model, untold_cells(task.label, question))
     assert cells_untold(model).sum() < untold.sum() < len(untold)
-    said = f"{untold.sum()} of {len(untold)} cells have too few answers to say anything"
+    said = f"{untold.sum()} of {len(untold)} groups have too few answers to say anything"
     assert said in carded(task, public, model, [question])

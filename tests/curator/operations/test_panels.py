@@ -261,7 +261,7 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     assert {change.cell for change in standing.changes} >= {None}
     rows = list(csv.DictReader(io.StringIO(table_of(standing))))
     assert [row["phase"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]
-    of_all = [row for row in rows if row["row"] == "figure" and not row["cell"]]
+    of_all = [row for row in rows if row["row"] == "figure" and not row["group"]]
     assert len(of_all) == 2 * 2
     changes = [row for row in rows if row["row"] == "change"]
     for row, change in zip(changes, standing.changes, strict=True):

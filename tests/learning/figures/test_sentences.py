@@ -473,8 +473,8 @@ def test_what_a_score_was_corrected_from_is_said_where_it_differs() -> None:
     """In the digits that the score has, and not beside one that is not known."""
     than = Yardsticks(0.6, Interval(0.1, -0.1, 0.3), "no", Interval(0.1, -0.1, 0.3))
     assert plain(why_less(than, Interval(0.57, 0.5, 0.64))) == (
-        "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
-        "would be 60 %; the scores are corrected for that."
+        "Counted on the very answers that the groups' figures come from, noise included, the "
+        "accuracy would be 60 %; the scores are corrected for that."
     )
     assert why_less(than, Interval(0.601, 0.53, 0.67)) == ""
     assert why_less(than, Interval(0.3, 0.0, 0.7)) == ""

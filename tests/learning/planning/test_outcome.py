@@ -57,9 +57,9 @@ def test_a_plan_answers_what_was_asked() -> None:
     assert PLAN.details == [
         "10\u202f000 people at ε = 1 give every overall figure to ± 1.5 points, however often "
         "you look.",
-        "For ± 2.0 points this task takes about 5\u202f500 people, with the 8 planned cells. "
+        "For ± 2.0 points this task takes about 5\u202f500 people, with the 8 planned groups. "
         "Publishing grows the tree anew, by a public model of more trees, so that it may have some "
-        "cells more or fewer; then it does not change.",
+        "groups more or fewer; then it does not change.",
         "Do you have a list of the people you ask, without their answers, or a table that counts "
         "them? With it reports may disclose the columns that you know anyway, and their groups are "
         "counted: no other setting was measured to gain as much.",
@@ -281,8 +281,9 @@ def test_a_plan_says_what_hiding_all_and_disclosing_all_would_take() -> None:
     assert compared.details[-1] == (
         "For ± 2.0 points, tasks planned for 10\u202f000 people take: 40\u202f000 people with "
         "everything hidden; 5\u202f500 people with age and job disclosed; 1\u202f000 people with "
-        "only the label hidden. Half of the cells show: no shift (4 cells) with everything hidden; "
-        "10.0 points (8 cells) with age and job disclosed; 10.0 points (30 cells) with only "
+        "only the label hidden. Half of the groups show: no shift (4 groups) with everything "
+        "hidden; "
+        "10.0 points (8 groups) with age and job disclosed; 10.0 points (30 groups) with only "
         "the label hidden."
     )
     assert "age and job can be read as far as our 2 disclosed groups tell" in compared.board
