@@ -1,8 +1,11 @@
 """Pages for admins about who may do what, and who did: tokens and the audit log."""
 
+import re
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
-from privet.admin.results import IssuedToken, Scope
+from privet.admin.results import AuditLogEntry, IssuedToken, Scope
 from privet.protocol.errors import InvalidRequest
 
 from ..http.requests import TheCurator
@@ -15,10 +18,25 @@ from ..operations.access import (
     revoke_token,
 )
 from ..operations.curator import Curator
+from ..operations.tasks import listed_tasks
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 100
+MAY = {
+    Scope.READER: "Read all about studies: exact counts, drafts, refused answers, the comparison "
+    "with the file. Change nothing.",
+    Scope.FITTER: "Read the same, and fit models by the API. The first of a study serves; later "
+    "ones do only once an admin lets them.",
+    Scope.RELAY: "Send in batches of answers: for the program that runs a relay. It reads only "
+    "what anybody can.",
+    Scope.ADMIN: "Everything: create, close and delete studies, fit models, invite people, issue "
+    "and revoke tokens.",
+}
+"""The rights of each scope in words, the least dangerous for people first."""
+HASH = re.compile(r"[0-9a-f]{16,}")
+NAMES = {"number": "model"}
+"""Facts of an entry in people's words."""
 
 router = APIRouter(
     prefix="/access", route_class=PageRoute, include_in_schema=False, dependencies=[Admins]
@@ -67,8 +85,21 @@ def _page(
         request,
         "access.html",
         tokens=list_tokens(curator, visitor),
-        scopes=list(Scope),
+        may=MAY,
         issued=issued,
-        entries=entries,
+        entries=[(entry, *_facts(entry)) for entry in entries],
+        studies={each.head.id: each.head.name for each in listed_tasks(curator, visitor)},
         older=entries[-1].no if len(entries) == PER_PAGE else None,
     )
+
+
+def _facts(entry: AuditLogEntry) -> tuple[dict[str, Any], dict[str, str]]:
+    """The facts of an entry without its study's name, and the hashes among them apart."""
+    facts = {
+        NAMES.get(name, name): of for name, of in entry.detail.items() if of not in ("", [], None)
+    }
+    hashes = {name: of for name, of in facts.items() if HASH.fullmatch(str(of))}
+    said = {name: of for name, of in facts.items() if name not in hashes}
+    if entry.action == "task created":
+        said.pop("name", None)
+    return said, hashes

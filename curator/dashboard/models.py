@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from math import log
+from math import inf, log
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -19,7 +19,14 @@ from privet.learning.core.estimator import Estimator
 from privet.learning.core.labels import kind_of
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
-from privet.learning.display.picture import SUMMARY, decimals_of, in_decimals, to_svg
+from privet.learning.display.picture import (
+    SUMMARY,
+    CellValue,
+    Node,
+    decimals_of,
+    in_decimals,
+    to_svg,
+)
 from privet.learning.export.formats import EXPORTS
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Yardsticks
@@ -78,6 +85,8 @@ def _snapshot(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Snapsho
     return Snapshot.of(curator, visitor, task_id)
 
 
+Cells = Sequence[tuple[Node, list[str]]]
+"""The cells of a tree with the conditions that lead to each."""
 TheSnapshot = Annotated[Snapshot, Depends(_snapshot)]
 router = APIRouter(
     prefix="/tasks/{task_id}",
@@ -366,7 +375,7 @@ async def compare(
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
     axes = [each["axis"] for each in sides if each["axis"] is not None]
-    listed = [[(path, node.value.name) for node, path in each["cells"]] for each in sides]
+    listed = [[path for _, path in each["cells"]] for each in sides]
     names, infos = (f"model {one}", f"model {other}"), [each["info"] for each in sides]
     reports = infos[0].reports, infos[1].reports
     summaries = [name for name, each in zip(names, sides, strict=True) if each["note"]]
@@ -376,14 +385,14 @@ async def compare(
         task=task,
         question=asked(task.label),
         sides=sides,
-        same_cells=listed[0] == listed[1],
+        pairs=pairs_of(*(each["cells"] for each in sides)) if listed[0] == listed[1] else [],
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
         unlike=unlike_reports(*names, reports) if visitor.reads else "",
         alike=have_same_settings(*infos),
         older=infos[0] if reports[0] < reports[1] else infos[1],
         summaries=" and ".join(dict.fromkeys(summaries)),
-        better=better_of(task, *names, change),
+        better=better_of(task, *names, change, known_accuracy(snapshot, infos)),
         advice=advice_of(task, infos, change),
     )
 
@@ -534,15 +543,69 @@ def findings_of_model(task: Task, insight: Insight | None) -> list[Finding]:
     return found if len(found) > 1 else []
 
 
-def better_of(task: Task, first: str, second: str, change: ModelChange) -> dict[str, Any] | None:
-    """Sentences on which of two models is better, and in detail; None for strangers."""
+@dataclass(frozen=True)
+class Pair:
+    """The values of two models in a group, with the conditions that lead there."""
+
+    path: list[str]
+    one: CellValue
+    other: CellValue
+
+    @property
+    def apart(self) -> float:
+        """Distance of the two predictions, without end between shares of two classes."""
+        if self.one.name != self.other.name:
+            return inf
+        return abs(self.one.value - self.other.value)
+
+    @property
+    def reads_alike(self) -> bool:
+        """True if both predictions have the same text."""
+        texts = {(each.name, each.text_of(each.value)) for each in (self.one, self.other)}
+        return len(texts) == 1
+
+
+def pairs_of(cells: Cells, others: Cells) -> list[Pair]:
+    """The groups that two models have in common, those first whose predictions differ most."""
+    pairs = [
+        Pair(path, node.value, other.value)
+        for (node, path), (other, _) in zip(cells, others, strict=True)
+        if node.value is not None and other.value is not None
+    ]
+    return sorted(pairs, key=lambda pair: -pair.apart)
+
+
+def known_accuracy(
+    snapshot: Snapshot, infos: Sequence[ModelSummary]
+) -> tuple[Interval, Interval] | None:
+    """The accuracy of two models by all reports so far; None if one is by those of its fit."""
+    reports = snapshot.kept.task.status.reports
+    found = [info.scores.get("accuracy") for info in infos if info.reports == reports]
+    one, other = (None, None) if len(found) < 2 else found
+    if one is None or other is None:
+        return None
+    first, second = (Interval(of.value, of.low, of.high) for of in (one, other))
+    return first, second
+
+
+def better_of(
+    task: Task,
+    first: str,
+    second: str,
+    change: ModelChange,
+    known: tuple[Interval, Interval] | None = None,
+) -> dict[str, Any] | None:
+    """Sentences on which of two models is better, and in detail; None for strangers.
+
+    ``known`` is the accuracy of each by the reports of ``change``.
+    """
     if change.scores is None:
         return None
     says = [which_is_better(task.label, first, second, change.scores)]
     detail = how_much_better(task.label, first, second, change.scores)
     accuracy = change.scores.get("accuracy")
     if accuracy is not None and accuracy.low < accuracy.high:
-        said = right_more_often(first, second, accuracy)
+        said = right_more_often(first, second, accuracy, known)
         if accuracy.low <= 0.0 <= accuracy.high:
             detail = f"{detail} {said}"
         else:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil, floor, log10
 
 from privet.admin.results import ModelSummary, RelayReports, ReportBucket, TaskStatus
-from privet.learning.core.amounts import amount, figure, percent, tells_nothing, thousands
+from privet.learning.core.amounts import amount, figure, percent, tells_nothing, thousands, when
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
@@ -32,7 +32,7 @@ from privet.protocol.lifecycle import LOSSES_FOUND, Phase, TaskState
 from privet.protocol.results import Comparison
 
 from ..operations.snapshot import Snapshot
-from .pages import day, when
+from .pages import day
 from .visitor import Visitor
 
 MOST_LISTED = 50
@@ -47,6 +47,10 @@ MANY_MORE = 1.1
 REFUSALS_IN_WORDS = {
     problem.name: f"{problem.title[0].lower()}{problem.title[1:]}" for problem in PROBLEMS.values()
 }
+
+
+SHARE = "Share the results: they have a page that everybody can read.", "share"
+"""The last step of a study that has ended."""
 
 
 @dataclass(frozen=True)
@@ -290,11 +294,12 @@ def next_step(
     looks: Looks,
     is_unread: bool = False,
     has_features: bool = True,
+    has_results: bool = False,
 ) -> Step | None:
     """The first of these steps that there is reason for; None for strangers.
 
     ``is_unread`` where too few answers are in to read anything; the page says how many would do.
-    Without features there are no models.
+    Without features there are no models. ``has_results`` where everybody can read them on a page.
     """
     if not visitor.reads:
         return None
@@ -331,7 +336,7 @@ def next_step(
         ),
         (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
         (is_unread, "Wait for more answers: there is nothing to read yet.", "holders"),
-        (not has_features and not status.collecting, "", ""),
+        (not has_features and not status.collecting, *(SHARE if has_results else ("", ""))),
         (not has_features and all_in, "All planned answers are in: close the study.", "state"),
         (has_features and not models, "Fit a model: it shows what the answers say.", "models"),
         (
@@ -354,6 +359,7 @@ def next_step(
             f"Compare {latest}, which has {thousands(fitted)} answers, with the one that serves.",
             "models",
         ),
+        (not status.collecting and has_results, *SHARE),
         (not status.collecting, "Read the model that serves.", "models"),
         (all_in, "All planned answers are in: read the model, and close the study.", "state"),
         (

@@ -24,9 +24,11 @@ from privet.learning.core.amounts import (
     about,
     amount,
     capital,
+    date,
     figure,
     percent,
     thousands,
+    when,
 )
 from privet.learning.display.chart_picture import chart_to_csv, chart_to_svg
 from privet.learning.display.picture import axis_title
@@ -98,11 +100,6 @@ def duration(seconds: int) -> str:
     return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
 
 
-def date(moment: datetime) -> str:
-    """A date, as in moments to the minute."""
-    return f"{moment:%Y-%m-%d}"
-
-
 class Wave(Protocol):
     """Its dates, in UTC."""
 
@@ -117,14 +114,9 @@ def days_of(wave: Wave) -> tuple[str, str]:
     """The first and the last day of a wave; the minutes at which it opens and closes, where they
     are not both midnight."""
     if any(end.timetz() != time(tzinfo=UTC) for end in (wave.opens, wave.closes)):
-        return f"{date(wave.opens)} {wave.opens:%H:%M}", f"{date(wave.closes)} {wave.closes:%H:%M}"
+        first, last = (f"{date(end)}, {end:%H:%M}" for end in (wave.opens, wave.closes))
+        return first, last
     return date(wave.opens), date(wave.closes - timedelta(days=1))
-
-
-def when(moment: datetime | float) -> str:
-    """A moment to the minute, in UTC."""
-    at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
-    return f"{date(at)} {at:%H:%M} UTC"
 
 
 def detail(value: Any) -> str:

@@ -52,7 +52,7 @@ from .overview import (
 )
 from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
-from .poster import texts_for
+from .poster import in_figures, texts_for
 from .results import PUBLIC_FILE, picture_of
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
@@ -179,6 +179,8 @@ def collection(
     panel = panel_part(snapshot) if task.panel else None
     shared = findings_of(task.label, overall, PUBLIC_FILE)
     found = findings_of(task.label, overall) if visitor.reads else shared
+    has_ended = snapshot.phase.has_ended or task.is_panel
+    shares_results = has_ended and not snapshot.curator.guard_models
     return {
         "task": task,
         "panel": panel,
@@ -213,6 +215,7 @@ def collection(
             looks=looks,
             is_unread=bool(more),
             has_features=snapshot.has_features,
+            has_results=shares_results and bool(found) and impossible is None,
         ),
         "newest": newest,
         "insight": insight,
@@ -229,8 +232,7 @@ def collection(
         "elsewhere": Elsewhere.of(status),
         "models": models,
         "by_day": chart_of(status.buckets or []),
-        "shares_results": (snapshot.phase.has_ended or task.is_panel)
-        and not snapshot.curator.guard_models,
+        "shares_results": shares_results,
         "sample": Sample.made_up()
         if visitor.reads and not (snapshot.phase.has_ended or status.reports)
         else None,
@@ -326,7 +328,8 @@ def show_poster(
         raise InvalidRequest("There is no link that works yet: name a relay that answers.")
     if task.invited:
         raise InvalidRequest("Everybody invited has a link of their own: a poster shows only one.")
-    return page(request, "poster.html", task=task, link=link, texts=texts_for(task.language))
+    texts, until = texts_for(task.language), in_figures(task.closes) if task.closes else ""
+    return page(request, "poster.html", task=task, link=link, texts=texts, until=until)
 
 
 @router.get("/tasks/{task_id}/collection")

@@ -6,7 +6,6 @@ collection follows from it. Figures of the reports need ``counts``, which reader
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Self
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.admin.results import ModelSummary, Scope
-from privet.learning.core.amounts import TELLING
+from privet.learning.core.amounts import TELLING, when
 from privet.learning.core.counts import QuestionCounts, public_counts, without_label_question
 from privet.learning.core.labels import kind_of
 from privet.learning.core.model import FittedModel, Model
@@ -145,8 +144,7 @@ class Snapshot:
         last = max(filter(None, late), default=None)
         if last is None:
             return ""
-        until = datetime.fromtimestamp(last, UTC)
-        return f"Closed. Answers on their way may count until {until.day} {until:%B %Y, %H:%M} UTC."
+        return f"Closed. Answers on their way may count until {when(last)}."
 
     @property
     def reports(self) -> int:

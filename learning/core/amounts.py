@@ -1,6 +1,7 @@
-"""Shares, numbers and counts as text for people."""
+"""Shares, numbers, counts and moments as text for people."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil, exp, floor, log10
 
@@ -93,6 +94,17 @@ def tells_enough(low: float, high: float, span: float = 1.0) -> bool:
 def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
     """True if the interval is all that is possible, from ``least`` to ``most``."""
     return low <= least and high >= most
+
+
+def date(moment: datetime) -> str:
+    """A date, such as ``1 December 2026``."""
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def when(moment: datetime | float) -> str:
+    """A moment to the minute in UTC, such as ``1 December 2026, 15:20 UTC``."""
+    at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
+    return f"{date(at)}, {at:%H:%M} UTC"
 
 
 def capital(text: str) -> str:

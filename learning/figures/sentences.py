@@ -373,10 +373,23 @@ def _deciding(label: Label) -> str:
     return "Brier score" if kind_of(label).is_share else "squared error"
 
 
-def right_more_often(first: str, second: str, accuracy: Ended) -> str:
-    """The difference of two models' accuracy, in people, or that it cannot be told."""
-    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, "
-    said += "with one answer for each group."
+def right_more_often(
+    first: str, second: str, accuracy: Ended, known: tuple[Ended, Ended] | None = None
+) -> str:
+    """The difference of two models' accuracy, in people, or that it cannot be told.
+
+    With the ``known`` accuracy of each, these stand there, and of the difference only its ends:
+    rounded, the three would not add up.
+    """
+    of_groups = "with one answer for each group"
+    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, {of_groups}."
+    if known is not None and all(tells_enough(of.low, of.high) for of in known):
+        of_first, of_second = (_people(100.0 * of.value) for of in known)
+        said = (
+            f"f 100 people {first} is right for {of_first} and {second} for {of_second}, "
+            f"{of_groups}; with 95 % confidence {second} is right for {_more(accuracy.low)} to "
+            f"{_more(accuracy.high)}."
+        )
     unsure = accuracy.low <= 0.0 <= accuracy.high
     return f"The answers cannot tell which is right more often: o{said}" if unsure else f"O{said}"
 

@@ -328,7 +328,11 @@ async def test_a_comparison_begins_with_which_is_better(
     scores = {name: Interval(**of) for name, of in change["scores"].items()}
     page = unescape((await http.get(path)).text)
     assert which_is_better(label, "model 1", "model 2", scores) in page
-    assert right_more_often("model 1", "model 2", scores["accuracy"]) in page
+    of = [
+        (await http.get(f"/v1/tasks/{task}/models/{each}", headers=http.admin)) for each in (1, 2)
+    ]
+    one, other = (Interval(**each.json()["scores"]["accuracy"]) for each in of)
+    assert right_more_often("model 1", "model 2", scores["accuracy"], (one, other)) in page
     assert page.index("confidence") < page.index("In detail")
     assert "Model 1 serves" in re.sub(r"<[^>]*>", "", page)
     assert "Model 2 serves" not in re.sub(r"<[^>]*>", "", page)
@@ -343,14 +347,15 @@ async def test_a_comparison_begins_with_which_is_better(
             nothing = "too few answers"
             assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
-    both = [
-        cells_untold(app.state.curator.models.get(task, number).model, of_reports)
-        for number in (1, 2)
-    ]
-    folded = int((both[0] & both[1]).sum())
-    assert ('class="untold"' in page) == (folded > 0)
-    if folded:
-        assert page[page.index('class="untold"') :].count("<svg") == folded
+    folded = page.index('class="alike"') if 'class="alike"' in page else len(page)
+    of_yes = [app.state.curator.models.get(task, each).model.values[:, 1] for each in (1, 2)]
+    gaps = np.abs(of_yes[0] - of_yes[1])
+    differ = [percent(one) != percent(other) for one, other in zip(*of_yes, strict=True)]
+    assert any(differ)
+    assert page[:folded].count('<svg class="interval"') == sum(differ), "and no other"
+    first = page.split("<li>")[1]
+    for values in of_yes:
+        assert f" {percent(values[gaps.argmax()])}" in first, "that in which they differ most"
 
 
 async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(

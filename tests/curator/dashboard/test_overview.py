@@ -192,15 +192,42 @@ async def test_a_closed_collection_asks_nobody(http: Http) -> None:
     assert "nobody can answer there until it is opened again" in page
 
 
-async def test_a_closed_collection_without_a_link_asks_for_no_relay(http: Http) -> None:
-    """It says that nobody can answer; a relay can be named where it is folded up."""
-    task, form = await http.task(), await http.sign_in()
+@pytest.mark.parametrize("relay", ["", "https://relay.example"])
+async def test_a_closed_collection_asks_for_nobodys_answer(http: Http, relay: str) -> None:
+    """It says that nobody can answer; no link is made and nobody invited until it opens again."""
+    task, form = await http.task(invited=True), await http.sign_in()
+    if relay:
+        await form(f"/tasks/{task}/link", relay=relay)
+    asks = ["Invite people", "On a machine with Privet"]
+    asks += (
+        ["Change the relay", "In a page of your own"] if relay else ["best run by somebody else"]
+    )
+
+    async def holders() -> str:
+        return text_of((await http.get(f"/tasks/{task}")).text.split('id="holders"')[1])
+
+    said = await holders()
+    assert [each for each in asks if each not in said] == []
     await form(f"/tasks/{task}/move", move="close")
-    holders = (await http.get(f"/tasks/{task}")).text.split('id="holders"')[1]
-    said = text_of(holders.split("<details")[0])
-    assert "closed, so nobody can answer until it is opened again" in said
-    assert "second server" not in said
-    assert holders.index("<summary>The relay</summary>") < holders.index("Create the link")
+    said = await holders()
+    assert "closed, so nobody can answer" in said
+    assert "until it is opened again" in said
+    assert [each for each in (*asks, "Create the link") if each in said] == []
+    await form(f"/tasks/{task}/move", move="open")
+    assert "Invite people" in await holders()
+
+
+async def test_a_study_that_is_not_open_yet_is_not_called_closed(http: Http) -> None:
+    """Its link is there to be given, and people to be invited."""
+    task, form = (
+        await http.task(opens="2040-01-01T00:00:00Z", invited=True),
+        await http.sign_in(),
+    )
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    said = text_of((await http.get(f"/tasks/{task}")).text.split('id="holders"')[1])
+    assert "Once the study is open, people answer at" in said
+    assert "Invite people" in said
+    assert "The study is closed" not in said
 
 
 async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http: Http) -> None:
@@ -305,6 +332,38 @@ def model_of(
         ),
         ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
         ("Read the model", "models", ADMIN, {"reports": 9, "phase": "closed"}, [9], {}),
+        (
+            "Share the results",
+            "share",
+            ADMIN,
+            {"reports": 9, "phase": "closed"},
+            [9],
+            {"has_results": True},
+        ),
+        (
+            "Share the results",
+            "share",
+            ADMIN,
+            {"reports": 9, "phase": "closed"},
+            [],
+            {"has_results": True, "has_features": False},
+        ),
+        (
+            None,
+            None,
+            ADMIN,
+            {"reports": 9, "phase": "closed"},
+            [],
+            {"has_features": False},
+        ),
+        (
+            "Fit a model to all 21 ",
+            "models",
+            ADMIN,
+            {"reports": 21, "phase": "closed"},
+            [20],
+            {"has_results": True},
+        ),
         ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "phase": "closed"}, [20], {}),
         ("Let model 2 serve", "models", ADMIN, {"reports": 9, "phase": "closed"}, [5, 9], {}),
         ("Let model 2 serve", "models", ADMIN, {"reports": 9}, [5, 9], {}),
@@ -372,7 +431,7 @@ def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
     north, west, *refused = found.reasons
     assert "to be sent on together, when the collection has ended" in west
     assert north.startswith(
-        "north: about 40 wait since 2030-03-04 00:00 UTC, to be sent on once 100"
+        "north: about 40 wait since 4 March 2030, 00:00 UTC, to be sent on once 100"
     )
     assert "7 lost, because too few others were with it" in north
     assert "2 lost, because the collection had ended" in north

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural, when
+from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS, Visitor
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.learning.core.amounts import when
 from privet.learning.core.public_data import stated_prevalence
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.renaming import prepared
@@ -31,6 +32,7 @@ from tests.curator.studies import ASKER
 from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
+from .test_overview import text_of
 from .test_wizard import FILES
 
 
@@ -536,6 +538,52 @@ async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
     assert (await form("/access/tokens/revoke", name="visitor")).status_code == 303
     assert (await http.get("/v1/tokens", headers=headers)).status_code == 401
     assert "token revoked" in (await http.get("/access")).text
+
+
+async def test_the_access_page_says_what_each_scope_may_do(http: Http) -> None:
+    """In words, which its tokens then hold to."""
+    await http.sign_in()
+    task, headers = await http.task(), {}
+    said = text_of((await http.get("/access")).text)
+    for scope, words in {
+        "reader": "Read all about studies",
+        "fitter": "Read the same, and fit models",
+        "relay": "Send in batches of answers",
+        "admin": "Everything",
+    }.items():
+        assert f"{scope} {words}" in said
+        headers[scope] = {"Authorization": f"Bearer {await http.token(scope, scope)}"}
+    of_task = f"/v1/tasks/{task}"
+    calls = {  # and the scopes that are refused
+        ("GET", f"{of_task}/insight"): {"relay"},
+        ("POST", f"{of_task}/models"): {"relay", "reader"},
+        ("POST", f"{of_task}/reports/batch"): {"reader", "fitter"},
+        ("POST", f"{of_task}/close"): {"relay", "reader", "fitter"},
+        ("GET", "/v1/tokens"): {"relay", "reader", "fitter"},
+    }
+    for (method, path), refused in calls.items():
+        codes = {
+            scope: (await http.request(method, path, headers=of)).status_code
+            for scope, of in headers.items()
+        }
+        assert {scope for scope, code in codes.items() if code == 403} == refused, path
+
+
+async def test_the_audit_log_names_studies(http: Http) -> None:
+    """With a link while they are there; hashes are folded up."""
+    task, form = await http.task(name="Hours of sleep"), await http.sign_in()
+    page = (await http.get("/access")).text
+    row = next(row for row in page.split("</tr>") if "study created" in row)
+    assert f'<a href="/tasks/{task}">Hours of sleep</a>' in row
+    shown, folded = row.split("<details>")
+    assert not re.search("[0-9a-f]{16}", shown.replace(task, ""))
+    detail = next(each for each in await http.audit() if each["action"] == "task created")["detail"]
+    assert detail["public"] in folded
+    await form(f"/tasks/{task}/delete", name="Hours of sleep")
+    page = (await http.get("/access")).text
+    row = next(row for row in page.split("</tr>") if "study deleted" in row)
+    assert "Hours of sleep" in row
+    assert task not in row
 
 
 async def test_invitations_are_a_file_of_links(http: Http) -> None:

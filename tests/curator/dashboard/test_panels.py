@@ -74,7 +74,9 @@ async def test_a_panel_and_its_waves_have_pages(
     hour = datetime.fromtimestamp(clock(), UTC).strftime("%H:%M")
     assert (f" {hour}</span>" in page.text) == (hour != "00:00")
     begins = datetime.fromtimestamp(clock() - 86_400, UTC)
-    assert f'<span class="number">{begins:%Y-%m-%d}' in page.text, "as in moments elsewhere"
+    assert f'<span class="number">{begins.day} {begins:%B %Y}' in page.text, (
+        "as in moments elsewhere"
+    )
     assert ">People</th>" not in page.text
     assert "people so far" not in page.text
 
@@ -411,5 +413,5 @@ def test_a_chart_has_its_figures_where_they_are() -> None:
         assert 0.0 <= chart.height(of.low) < chart.height(of.value) == pytest.approx(of.value / 0.3)
         assert chart.height(of.high) <= 1.0
     assert [point.at for point in chart.points] == pytest.approx([0.1, 0.9])
-    assert chart.along == "2026-10-01 to 2026-10-25"
-    assert chart.described.startswith("Share of yes (2026-10-01")
+    assert chart.along == "1 October 2026 to 25 October 2026"
+    assert chart.described.startswith("Share of yes (1 October 2026")

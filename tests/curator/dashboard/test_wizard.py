@@ -160,8 +160,8 @@ def test_waves_are_of_whole_days() -> None:
     )
     assert made.mode == "repeat"
     assert [days_of(PlannedWave.of(each)) for each in made.waves] == [
-        ("2030-01-01", "2030-01-31"),
-        ("2030-04-01", "2030-04-30"),
+        ("1 January 2030", "31 January 2030"),
+        ("1 April 2030", "30 April 2030"),
     ]
     alone = settings_of(WAVES | {"wave_count": ""})
     assert (alone.waves, alone.mode) == ((), "rotate")
@@ -655,7 +655,7 @@ async def test_a_panels_page_names_the_days_that_were_entered(
         first, last = days_of(PlannedWave.of(wave))
         assert f'<span class="number">{first}</span> to <span class="number">{last}</span>' in page
     within = PlannedWave.of("2030-01-01T00:00:00+00:00/2030-02-01T08:00:00+00:00")
-    assert days_of(within) == ("2030-01-01 00:00", "2030-02-01 08:00")
+    assert days_of(within) == ("1 January 2030, 00:00", "1 February 2030, 08:00")
 
 
 async def test_the_sheet_of_a_workbook_is_asked_for(http: Http) -> None:
@@ -887,7 +887,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     waves = (await form("/new/plan", with_study(panel, {"public": ("a.csv", survey)}))).text
     assert "They are asked 2 times. Each person may answer every time." in waves
     assert "together cost ε 2 at most" in waves
-    assert "<li>2030-04-01 to 2030-04-30</li>" in waves
+    assert "<li>1 April 2030 to 30 April 2030</li>" in waves
     assert "No closing date" not in waves
     assert not re.search(
         r"\d%", re.sub("<svg.*?</svg>|<head.*?</head>", "", answer.text, flags=re.S)

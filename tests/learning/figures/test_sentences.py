@@ -423,6 +423,16 @@ def test_accuracy_is_told_in_people() -> None:
         "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1, with one answer for "
         "each group."
     )
+    difference, known = Interval(-0.078, -0.16, -0.004), Interval(0.764, 0.7, 0.83)
+    other = Interval(0.686, 0.6, 0.77)
+    said = right_more_often("model 1", "model 2", difference, (known, other))
+    assert said == (
+        "Of 100 people model 1 is right for 76 and model 2 for 69, with one answer for each group; "
+        "with 95 % confidence model 2 is right for 16 fewer to 0.4 fewer."
+    ), "without 8 fewer, which these do not differ by"
+    unknown = Interval(0.686, 0.3, 1.0)
+    said = right_more_often("model 1", "model 2", difference, (known, unknown))
+    assert said == right_more_often("model 1", "model 2", difference)
     assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
         "With one answer for each group it is right for 63 % (49 % to 77 %) of people like the "
         "holders."
