@@ -18,7 +18,7 @@ from privet.curator.dashboard.models import estimators_for, given, likeliest_in_
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.operations.predictions import ExplainedPredictions
 from privet.curator.operations.snapshot import Snapshot
-from privet.learning.core.amounts import TELLING, figure, percent
+from privet.learning.core.amounts import TELLING, date, figure, percent, when
 from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
@@ -91,13 +91,13 @@ async def test_a_model_begins_with_what_it_says(
     page = unescape((await http.get(path)).text)
     assert right in page
     then = datetime.fromtimestamp(clock(), UTC)
-    assert f", fitted {then:%Y-%m-%d}." in page
-    assert f"<dt>Fitted</dt><dd>{then:%Y-%m-%d}</dd>" in page  # no finer than the hour
+    assert f", fitted {date(then)}." in page
+    assert f"<dt>Fitted</dt><dd>{date(then)}</dd>" in page  # no finer than the hour
     assert found not in page
     assert moved not in page
     await http.sign_in()
     page = unescape((await http.get(path)).text)
-    assert f"<dt>Fitted</dt><dd>{then:%Y-%m-%d %H:%M} UTC</dd>" in page
+    assert f"<dt>Fitted</dt><dd>{when(then)}</dd>" in page
     than = Snapshot.of(app.state.curator, ADMIN, task).accuracy_in_context(1)
     assert than is not None
     why = why_less(than, Interval(**model["scores"]["accuracy"]))
@@ -558,8 +558,10 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
         r"Predictions for the \S+ public records differ by \S+ .*?on average", compared
     )
     assert "on its whole range" in compared
-    for page in (model, compared):
-        assert "4 groups of which nothing is stated" in page
+    assert "4 groups of which nothing is stated" in model
+    assert "no interval is stated of a group" in compared
+    assert compared.count("</span> predicts ") == 8
+    assert "with the 95 % interval" not in compared
     for page in (study, model, prediction, compared, card):
         assert "too few answers" not in page.lower()
         assert "not known yet" not in page
