@@ -23,6 +23,7 @@ from privet.learning.display.picture import (
     SUMMARY,
     CellValue,
     Node,
+    cells_untold,
     decimals_of,
     in_decimals,
     to_svg,
@@ -32,6 +33,7 @@ from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
+    YOUR_FILE,
     asked,
     average_of_cells,
     how_much_better,
@@ -64,7 +66,6 @@ from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.snapshot import Snapshot, unstated_of
 from ..operations.tasks import read_task
 from .overview import (
-    Finding,
     OfCells,
     cells_of_model,
     findings_of,
@@ -72,6 +73,7 @@ from .overview import (
     insight_of,
 )
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
+from .results import PUBLIC_FILE
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor
 
 MOST_DRAWN = 512
@@ -100,12 +102,13 @@ router = APIRouter(
 def show_model(
     request: Request, snapshot: TheSnapshot, number: int, visitor: TheVisitor
 ) -> Response:
-    """One model: its tree, a form that predicts, other settings to try, and downloads."""
+    """One model: a figure, its tree, a form that predicts, other settings to try, and downloads."""
     task, info, model = snapshot.task, snapshot.info(number), snapshot.model(number).model
     one, is_draft = info.worst_of_one, snapshot.stored.state is TaskState.DRAFT
     than = snapshot.accuracy_in_context(number) if visitor.reads else None
     insight, so_far, of_cells = insight_of(snapshot, number), later_reports(snapshot, info), None
-    if info.may_have_reports and (insight is None or insight.impossible is None):
+    is_false = insight is not None and insight.impossible is not None
+    if info.may_have_reports and not is_false:
         of_cells = cells_of_model(snapshot, number, insight)
     return page(
         request,
@@ -124,8 +127,8 @@ def show_model(
         guarded=snapshot.curator.guard_models or is_draft,
         has_ended=snapshot.phase.has_ended,
         use=None if of_cells is None else of_cells.sentence,
-        says=verdict_of(snapshot, info, insight, than, so_far, of_cells),
-        findings=findings_of_model(task, insight),
+        **verdict_of(snapshot, info, insight, of_cells),
+        right="" if is_false else accuracy_in_words(info, than, so_far),
         **picture(
             snapshot,
             model,
@@ -157,6 +160,7 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
         public_share=None if cell < 0 else float(model.public_share[cell]),
         shares=snapshot.node(number, node),
+        untold=cell >= 0 and bool(cells_untold(model, snapshot.untold(model))[cell]),
         is_share=isinstance(task.label, Classes),
         text=partial(in_decimals, decimals=decimals_of(task.label)),
     )
@@ -307,7 +311,7 @@ async def try_settings(
 async def fit(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    """Fit and keep a model, unless it is there already; it serves only if it is the first."""
+    """Fit and keep a model, unless it is there already; the first is in use."""
     fields = {name: str(value) for name, value in form.items()}
     name = fields.get("estimator", DEFAULT_ESTIMATOR)
     parameters = given(name, fields)
@@ -485,39 +489,33 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
 
 
 def verdict_of(
-    snapshot: Snapshot,
-    info: ModelSummary,
-    insight: Insight | None,
-    than: Yardsticks | None,
-    so_far: int | None,
-    of_cells: OfCells | None,
-) -> list[str]:
-    """Sentences on a model before its tree; those that rest on the reports so far for readers.
+    snapshot: Snapshot, info: ModelSummary, insight: Insight | None, of_cells: OfCells | None
+) -> dict[str, Any]:
+    """The headline of a model, how far the answers moved it, and what its groups average to.
 
-    How far it moved, and what its cells average to, only if reports tell something ``of_cells``.
+    The last two only if reports tell something ``of_cells``. Strangers have the figures of all
+    holders once the study has ended.
     """
+    task, said, moved, average = snapshot.task, "", "", ""
+    overall = snapshot.overall or () if insight is None else insight.overall
+    findings = findings_of(task.label, overall, PUBLIC_FILE if insight is None else YOUR_FILE)
+    if not info.may_have_reports:
+        said = "No answers went into this model: it is one of the public records only."
     if insight is not None and insight.impossible is not None:
-        return [insight.sentence]
-    task, says, known, average = snapshot.task, list[str](), list[str](), ""
-    if insight is not None:
-        says = [verdict(task.label, insight.overall, insight.reports, 0)]
-    if insight is not None and of_cells is not None and not of_cells.untold:
-        value = snapshot.average_value(info.number)
-        row = insight.overall[kind_of(task.label).headline]
-        if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
-            average = average_of_cells(task.label, value, row)
-        of = insight.model_reports, insight.reports
-        known = [moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells, of)]
-    says.append(_accuracy_in_words(info, None if insight is None else than, so_far))
-    if says := [*filter(None, (*says, *known, average))]:
-        return says
-    if info.may_have_reports:
-        most = "" if info.step == 1 else f" to {thousands(info.reports + 2 * info.step)}"
-        return [f"Answers that went into this model: {thousands(info.reports)}{most}."]
-    return ["No answers went into this model: it is one of the public records only."]
+        said, findings = insight.sentence, []
+    elif insight is not None:
+        said = verdict(task.label, insight.overall, insight.reports, 0)
+        if of_cells is not None and not of_cells.untold:
+            value = snapshot.average_value(info.number)
+            row = insight.overall[kind_of(task.label).headline]
+            if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
+                average = average_of_cells(task.label, value, row)
+            of = insight.model_reports, insight.reports
+            moved = moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells, of)
+    return {"says": said, "findings": findings, "moved": moved, "average": average}
 
 
-def _accuracy_in_words(info: ModelSummary, than: Yardsticks | None, so_far: int | None) -> str:
+def accuracy_in_words(info: ModelSummary, than: Yardsticks | None, so_far: int | None) -> str:
     accuracy = info.scores.get("accuracy")
     if accuracy is None:
         return ""
@@ -533,14 +531,6 @@ def later_reports(snapshot: Snapshot, info: ModelSummary) -> int | None:
     """The number of reports so far, for readers, if a model was fitted to fewer."""
     reports = snapshot.kept.task.status.reports
     return reports if snapshot.reads and reports > info.reports else None
-
-
-def findings_of_model(task: Task, insight: Insight | None) -> list[Finding]:
-    """The holders' figures that the reports tell, if several make the verdict."""
-    if insight is None or insight.impossible is not None:
-        return []
-    found = findings_of(task.label, insight.overall)
-    return found if len(found) > 1 else []
 
 
 @dataclass(frozen=True)
@@ -614,7 +604,7 @@ def better_of(
 
 
 def advice_of(task: Task, infos: Sequence[ModelSummary], change: ModelChange) -> str:
-    """Advice on which of two models should serve, if one does; empty for strangers."""
+    """Advice on which of two models to use, if one is in use; empty for strangers."""
     serving = [info.serves for info in infos]
     if change.scores is None or not any(serving) or infos[0].number == infos[1].number:
         return ""

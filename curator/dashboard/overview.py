@@ -11,7 +11,7 @@ from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
 from privet.learning.display.figure_picture import DrawnFigure
-from privet.learning.display.picture import cells_apart, cells_untold
+from privet.learning.display.picture import cells_untold, drawn_intervals
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
     MOST_NAMED,
@@ -104,7 +104,7 @@ class Finding(DrawnFigure):
 
 
 def insight_of(snapshot: Snapshot, number: int | None = None) -> Insight | None:
-    """The insight of a model, by default the one that serves.
+    """The insight of a model, by default the one in use.
 
     None for strangers, without a model, and without reports to compare.
     """
@@ -206,11 +206,12 @@ def cells_of_model(snapshot: Snapshot, number: int | None, insight: Insight | No
         if found is not None:
             of_reports, more = found[0], still_missing(found[1], insight.reports)
     unseen = cells_untold(model, of_reports)
-    untold, apart = tree.leaves[unseen], bool(cells_apart(model, ~unseen).any())
+    untold, (low, high) = tree.leaves[unseen], drawn_intervals(model)
     task, cells, number_untold = snapshot.task, tree.cells, len(untold)
     named = untold if number_untold <= MOST_NAMED else ()
     paths = [readable_path(tree, task.columns, int(node)) for node in named]
-    said = cells_in_words(task.label, cells, number_untold, more, paths, apart=apart)
+    widths = (high - low)[~unseen].tolist()
+    said = cells_in_words(task.label, cells, number_untold, more, paths, widths)
     return OfCells(said, number_untold == cells)
 
 
@@ -311,7 +312,7 @@ def next_step(
     outgrown = serving is not None and MANY_MORE * serving.reports < fitted
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
-        (not visitor.admin and bool(models), "Read the model that serves.", "models"),
+        (not visitor.admin and bool(models), "Read the model in use.", "models"),
         (not visitor.admin and has_features, "Wait until somebody fits a model.", "models"),
         (not visitor.admin, "", ""),
         (status.state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
@@ -351,16 +352,16 @@ def next_step(
         ),
         (
             outgrown and newest is not None and have_same_settings(serving, newest),
-            f"Let {latest} serve: it has the same settings, and {thousands(fitted)} answers.",
+            f"Put {latest} in use: it has the same settings, and {thousands(fitted)} answers.",
             "models",
         ),
         (
             outgrown,
-            f"Compare {latest}, which has {thousands(fitted)} answers, with the one that serves.",
+            f"Compare {latest}, which has {thousands(fitted)} answers, with the one in use.",
             "models",
         ),
         (not status.collecting and has_results, *SHARE),
-        (not status.collecting, "Read the model that serves.", "models"),
+        (not status.collecting, "Read the model in use.", "models"),
         (all_in, "All planned answers are in: read the model, and close the study.", "state"),
         (
             looks == "once",

@@ -385,6 +385,12 @@ class Snapshot:
         part = 0.0 if alone is None else self.task.asked_share(1)
         return untold, round(about_cells / (1.0 - part))
 
+    def untold(self, model: Model) -> NDArray[np.bool_] | None:
+        """The cells of a model of which the reports tell nothing; None without such reports, and
+        for strangers."""
+        question = question_about(model, self.counts) if self.reads else None
+        return None if question is None else untold_cells(model.label, question)
+
     def accuracy_in_context(self, number: int) -> Yardsticks | None:
         """The yardsticks of the accuracy of a model's cells; None where it is not known."""
         return yardsticks(self.model(number).model, self.counts)
@@ -421,13 +427,12 @@ class Snapshot:
         Nodes weigh what was reported below them, for readers, or their public records. Ranges of
         predictions are those for public records.
         """
-        task, public, mass, reported, untold = self.task, self.public, None, None, None
+        task, public, mass, reported = self.task, self.public, None, None
         question = question_about(model, self.counts) if self.reads else None
         if question is None:
             mass = public_counts(task.label, public, model.partition).sum(axis=1)
         else:
             reported = consistent_masses(question)
-            untold = untold_cells(task.label, question)
         return lay_out(
             model.partition,
             task.columns,
@@ -435,7 +440,7 @@ class Snapshot:
             mass=mass,
             ranges=model.ranges(rows_to_predict(public)),
             reported=reported,
-            untold=untold,
+            untold=self.untold(model),
         )
 
 

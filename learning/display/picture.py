@@ -233,7 +233,9 @@ def lay_out(
             if ranges is not None and any(missing):
                 note += NO_RANGE
     paths = tuple(readable_path(partition, columns, node) for node in range(partition.nodes))
-    legend = "" if model is None or apart is None else _legend(model, apart)
+    legend = ""
+    if model is not None and apart is not None and unseen is not None:
+        legend = _legend(model, apart, ~unseen)
     return Layout(tuple(nodes), axis, note, legend, paths)
 
 
@@ -496,26 +498,23 @@ def cells_apart(model: Model, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(known & ((high < low[known].max()) | (low > high[known].min())))
 
 
-def _legend(model: Model, apart: NDArray[np.bool_]) -> str:
+def _legend(model: Model, apart: NDArray[np.bool_], known: NDArray[np.bool_]) -> str:
     """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
     label = model.label
     has_many = isinstance(label, Classes) and len(label.classes) > 2
+    if not model.states_cells:
+        return "All bars are grey: figures of groups are not stated."
+    grey = "the likeliest class is not certain" if has_many else "the interval overlaps all others"
+    reasons = [TOO_FEW_ANSWERS] * (not known.all()) + [grey] * bool((known & ~apart).any())
+    grey = ", or ".join(reasons)
     if not apart.any():
-        what = (
-            "no group's likeliest class is certain"
-            if has_many
-            else "the groups are too close to call"
-        )
-        if not model.states_cells:
-            what = "figures of groups are not stated"
-        return f"All bars are grey: {what}."
-    rest = "" if apart.all() else " Grey groups are too close to call."
+        return f"All bars are grey: {grey}."
+    rest = "" if apart.all() else f" Grey: {grey}."
     if isinstance(label, Classes) and has_many:
         named = [
             f"{color} for {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
             for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
         ]
-        rest = "" if apart.all() else " Of grey groups it is not certain."
         return f"Colours by the likeliest class: {'; '.join(named)}.{rest}"
     seen = model.values[apart, -1]
     least, most = (_value_text(model, float(end)) for end in (seen.min(), seen.max()))

@@ -101,9 +101,10 @@ def consistent_masses(question: QuestionCounts) -> list[Interval]:
     for place, mass in enumerate(question.stratum_mass.tolist()):
         at = np.flatnonzero(stratum == place)
         parts[at] = mass * project_on_simplex(parts[None, at] / mass)[0]
+    _, *sums = node_sums(tree, parts).tolist()
     return [
         Interval(part, min(part, of.low), max(part, of.high))
-        for part, of in zip(node_sums(tree, parts).tolist(), node_masses(question), strict=True)
+        for part, of in zip([1.0, *sums], node_masses(question), strict=True)
     ]
 
 

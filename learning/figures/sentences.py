@@ -47,6 +47,8 @@ MOST_NAMED = 2
 """Groups that are named by their conditions; more are counted."""
 MOST_STATED = 3
 """Shares that a sentence has, of many."""
+ONE_ANSWER = "if everybody in a group gets the same answer"
+"""The condition of an accuracy, which is of a model's cells."""
 NO_MATTER = 0.5
 """Part of an interval's half width by which two figures may differ without a word."""
 CLOSER_IN_WORDS = {
@@ -238,8 +240,8 @@ def too_few(label: Label, reports: int, more: int) -> str:
 
 def would_tell(label: Label, more: int, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
-    to = f"{where} to ± {100.0 * TELLING:g} {kind_of(label).unit}"
-    return f"about {about(more)} more would give {to}"
+    to = kind_of(label).size(TELLING * label.span)
+    return f"about {about(more)} more would give {where} to ± {to}"
 
 
 def still_missing(needed: int, reports: int) -> int:
@@ -265,18 +267,22 @@ def precision_in_words(
 
     ``reached`` is the planned target, if that is reached.
     """
-    kind, what = kind_of(label), "every share"
-    to = f"± {wanted:g} {kind.unit}"
-    if not kind.is_share:
-        half, unit = wanted / 100.0 * kind.span, f" {kind.measure}" * bool(kind.measure)
-        what = f"the mean {label.name}"
-        to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
+    kind = kind_of(label)
+    what = "every share" if kind.is_share else f"the mean {label.name}"
+
+    def to(half: float) -> str:
+        if kind.is_share:
+            return f"± {half:g} {kind.unit}"
+        size = kind.with_unit(amount(float(f"{half / 100.0 * kind.span:.3g}")))
+        return f"± {size}, which is {half:g} % of its range"
+
     if is_reached(needed, reports, wanted):
-        return f"{capital(what)} is known to {to}."
-    first, more = "", " more" if reports else ""
-    if reached:
-        first, more = f"± {reached:g} {kind.unit} is reached. ", " more"
-    return f"{first}About {about(needed - reports)}{more} answers would give {what} to {to}."
+        return f"{capital(what)} is known to {to(wanted)}."
+    first = f"{capital(what)} is known to {to(reached)}. " if reached else ""
+    more = " more" if reports or reached else ""
+    return (
+        f"{first}About {about(needed - reports)}{more} answers would give {what} to {to(wanted)}."
+    )
 
 
 def which_is_better(
@@ -345,9 +351,9 @@ def which_to_keep(
     *,
     alike: bool = False,
 ) -> str:
-    """Advice on which of two models should serve; empty where nothing is known.
+    """Advice on which of two models to use; empty where nothing is known.
 
-    ``first`` serves, or comes before. Where nothing decides between models of unlike numbers of
+    ``first`` is in use, or comes before. Where nothing decides between models of unlike numbers of
     ``reports``, neither is advised, unless they have ``alike`` settings: then that of more.
     """
     if alike and reports[0] != reports[1]:
@@ -355,13 +361,13 @@ def which_to_keep(
         return (
             f"{more(first)}: keep it."
             if reports[0] > reports[1]
-            else f"{more(second)}: let it serve."
+            else f"{more(second)}: put it in use."
         )
     of = scores.get(_deciding(label))
     if of is None:
         return ""
     if of.high < 0.0:
-        return f"Let {second} serve."
+        return f"Put {second} in use."
     if of.low < 0.0 and reports[0] != reports[1]:
         older = first if reports[0] < reports[1] else second
         return f"Before you choose, fit the settings of {older} to all answers."
@@ -381,13 +387,12 @@ def right_more_often(
     With the ``known`` accuracy of each, these stand there, and of the difference only its ends:
     rounded, the three would not add up.
     """
-    of_groups = "with one answer for each group"
-    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, {of_groups}."
+    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, {ONE_ANSWER}."
     if known is not None and all(tells_enough(of.low, of.high) for of in known):
         of_first, of_second = (_people(100.0 * of.value) for of in known)
         said = (
             f"f 100 people {first} is right for {of_first} and {second} for {of_second}, "
-            f"{of_groups}; with 95 % confidence {second} is right for {_more(accuracy.low)} to "
+            f"{ONE_ANSWER}; with 95 % confidence {second} is right for {_more(accuracy.low)} to "
             f"{_more(accuracy.high)}."
         )
     unsure = accuracy.low <= 0.0 <= accuracy.high
@@ -417,35 +422,38 @@ def cells_in_words(
     untold: int,
     more: int,
     paths: Sequence[Sequence[str]] = (),
-    *,
-    apart: bool = True,
+    widths: Sequence[float] = (),
 ) -> str:
-    """A sentence on whether a model is fit for use: of ``untold`` groups the reports tell nothing.
+    """A sentence on a model's groups, each by itself: of ``untold`` the reports tell nothing.
 
     Those are named where there are no more than ``MOST_NAMED``, by their ``paths``, and ``more``
-    reports would give half of them to ``TELLING``. Some of the others can be told ``apart``, or
-    none.
+    reports would give half of them to ``TELLING``. The others' intervals have these ``widths``.
     """
-    if not untold:
-        where = "everybody" if cells == 1 else f"each of the {cells} groups"
-        close = "" if apart or cells == 1 else ", which are too close to call"
-        return f"The answers say something about {where}{close}."
-    would = ""
-    if more != 0:
+    would, few = "", "too few answers"
+    if untold and more != 0:
         these = (
             f"half of these {untold} groups" if untold > 2 else ("it", "one of them")[untold - 1]
         )
         would = f" {capital(would_tell(label, more, these))}."
     if untold == cells:
-        where = "anybody" if cells == 1 else f"any of the {cells} groups"
+        where = "anybody" if cells == 1 else f"any of the {cells} groups by itself"
         return f"Do not use it yet: the answers do not say anything about {where}.{would}"
     rest = cells - untold
-    others = "One group" if rest == 1 else f"{rest} groups"
-    are = "can be read" if apart or rest == 1 else "are too close to call"
-    where = f"in the other {untold} of {cells}"
+    known = f"{rest} of {cells} groups have" if rest > 1 else f"1 of {cells} groups has"
+    if not untold:
+        known = "The one group has" if cells == 1 else f"All {cells} groups have"
+    stated = f"{known} a figure of {'their' if rest > 1 else 'its'} own"
+    if widths:
+        sizes = [kind_of(label).moved(end) for end in (min(widths), max(widths))]
+        least, most = sizes[0].split(" ")[0], sizes[1]
+        wide = most if len({*sizes}) == 1 else f"{least} to {most}"
+        stated += f", with {'intervals' if rest > 1 else 'an interval'} {wide} wide"
+    if not untold:
+        return f"{stated}."
     if len(paths) == untold <= MOST_NAMED:
         where = " or ".join(f"where {' and '.join(path)}" for path in paths)
-    return f"{others} {are}; {where} the answers say nothing yet.{would}"
+        return f"{stated}; {few} {where}.{would}"
+    return f"{stated}; {untold} {'have' if untold > 1 else 'has'} {few}.{would}"
 
 
 def moved_in_words(
@@ -460,24 +468,23 @@ def moved_in_words(
     Of ``reports``, those that it was fitted to and all, the first are stated if they are fewer.
     """
     kind, (mine, every) = kind_of(label), reports
-    the = "The answers"
+    the = "the answers"
     if mine < every:
         if mine == 0:
             return "No answers went into this model."
-        the = f"The {thousands(mine)} answers of this model"
+        the = f"the {thousands(mine)} answers of this model"
     if not relabelled and moved < HARDLY * kind.span:
-        return f"{the} have hardly changed the public model."
-    what = "group's figure" if cells == 1 else "groups' figures"
-    first = f"{the} moved the {what} by {kind.moved(moved)}"
+        return f"{capital(the)} have hardly changed the public model."
+    first = f"Together {the} moved the predictions by {kind.moved(moved)}"
     if cells > 1:
         first += " on average"
     if relabelled is None:
         return f"{first}."
-    other = "the other" if len(kind.names) == 2 else "another"
-    if cells == 1:
-        return f"{first}; it gets {f'{other} answer' if relabelled else 'the same answer'}."
+    likely = "likelier" if len(kind.names) == 2 else "likeliest"
     groups = f"{relabelled} of {cells} groups" if relabelled else "no group"
-    return f"{first}; {groups} {'get' if relabelled > 1 else 'gets'} {other} answer."
+    where = "" if cells == 1 else f" in {groups}"
+    changed = "is the same as before" if cells == 1 and not relabelled else "changed"
+    return f"{first}; the {likely} answer {changed}{where}."
 
 
 BEYOND_GROUPS = (
@@ -512,39 +519,32 @@ def scores_in_words(scores: Mapping[str, Ended]) -> dict[str, str]:
 
 def how_often_right(accuracy: Ended) -> str:
     """The accuracy of a model's cells, in people."""
-    if tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0):
-        return "The answers do not tell yet how often one answer for each group is right."
     if not tells_enough(accuracy.low, accuracy.high):
-        return (
-            "The answers tell too little of how often one answer for each group is right: anything "
-            f"from {share_ends(accuracy.low, accuracy.high)}."
-        )
+        anything = f": anything from {share_ends(accuracy.low, accuracy.high)}"
+        whole = tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0)
+        return f"How often the model is right is not known yet{'' if whole else anything}."
     stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
-    return f"With one answer for each group it is right for {stated} of people like the holders."
+    return f"The model is right for {stated} of people like those who answered, {ONE_ANSWER}."
 
 
 def worth_of_accuracy(than: Yardsticks) -> str:
     """Sentences on whether a model's cells are right more often than its public model's means
     there, or than one class."""
     others = {
-        "the public model's": than.more_than_public,
+        "the public model": than.more_than_public,
         f"always saying {than.always}": than.more_than_always,
     }
     said = [
-        f"Of 100 people one answer for each group is right for {_in_people(of)} than {name}."
+        f"Of 100 people it is right for {_in_people(of)} than {name}."
         for name, of in others.items()
         if of.low > 0.0 or of.high < 0.0
     ]
     if same := [name for name, of in others.items() if of.low == of.high == 0.0]:
-        which = " and as ".join(same)
-        said.append(f"One answer for each group is right just as often as {which}.")
+        said.append(f"It is right just as often as {' and as '.join(same)}.")
     unknown = [name for name, of in others.items() if of.low <= 0.0 <= of.high and of.low < of.high]
     if unknown:
         which = " or than ".join(unknown)
-        said.append(
-            "The answers cannot tell whether one answer for each group is right more often than "
-            f"{which}."
-        )
+        said.append(f"The answers cannot tell whether it is right more often than {which}.")
     return " ".join(said)
 
 

@@ -96,8 +96,20 @@ document.addEventListener("click", (event) => {
   const into = link.dataset.into ?? "node";
   event.preventDefault();
   void load(link.getAttribute("href"), into).then((page) => {
-    if (page) document.getElementById(into).scrollIntoView({ block: "nearest" });
+    if (!page) return;
+    const target = document.getElementById(into);
+    target.scrollIntoView({ block: "nearest" });
+    const row = link.closest("li, tr") ?? link;
+    scrollBy(0, Math.max(0, row.getBoundingClientRect().bottom - target.getBoundingClientRect().top)); // the panel covers no row that it is about
   });
+});
+
+/** Close a node's numbers, which stand over the tree. */
+document.addEventListener("click", (event) => {
+  if (event.target.dataset?.close === undefined) return;
+  document.getElementById("node").replaceChildren();
+  for (const link of document.querySelectorAll("main > .card .on-path a")) link.focus(); // in the tree or the list, whichever is seen
+  mark([]);
 });
 
 /** A picture as a PNG file with twice its pixels, which is drawn here; its SVG is linked beside it. */

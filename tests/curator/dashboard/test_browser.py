@@ -626,8 +626,9 @@ def test_one_press_fits_every_wave_or_goes_on_where_one_failed(tab: Any, tmp_pat
 def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any, task: str) -> None:
     """A node's numbers, a prediction with its path, other settings at once, and promotion."""
     admin.goto(f"{curator.url}/tasks/{task}/models/1")
-    admin.locator(".tree .node[data-cell] a").first.click()
-    admin.locator("#node table").wait_for()
+    cell = admin.locator(".tree .node[data-cell]").first
+    cell.locator("a").click()
+    is_seen_beside(admin, cell)
     assert "comes from public data" in admin.inner_text("#node")
     admin.get_by_label("age", exact=True).fill("30")
     admin.get_by_label("<b>hours</b>", exact=True).fill("9")
@@ -650,7 +651,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.locator("form:visible, button:visible, header:visible").count() == 0
     assert admin.locator("#says-title:visible, .cells.narrow:visible").count() == 2
     assert admin.locator(".tree svg:visible, footer:visible").count() == 0
-    assert admin.locator(".help", has_text="● is a group's").is_visible()
+    assert admin.locator(".help", has_text="● a group's").is_visible()
     assert admin.locator("#predict-title:visible").count() == 1  # with its prediction
     assert admin.locator("#trial-title").is_hidden()  # nothing was tried
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -667,7 +668,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_role("heading", name="Model 3").wait_for()
     models = curator.get(f"/v1/tasks/{task}/models")
     assert [model["aliases"] for model in models] == [["serving"], [], []]
-    admin.get_by_role("button", name="Let it serve").click()
+    admin.get_by_role("button", name="Put in use").click()
     admin.wait_for_url("**#models")
     models = curator.get(f"/v1/tasks/{task}/models")
     assert [model["aliases"] for model in models] == [[], [], ["serving"]]
@@ -695,7 +696,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.get_by_role("link", name="Model 1").click()
     admin.locator(".untold > summary").first.click()  # of none of its cells anything is known
     admin.locator(".tree .node a").last.click()  # the first has all
-    admin.locator("#node", has_text="Holders here:").wait_for()
+    admin.locator("#node", has_text="of the people who answered are here").wait_for()
     admin.route("**/trial?*", lambda _: None, times=1)
     admin.get_by_label("Way to fit").select_option("weighted")
     admin.get_by_role("button", name="Cancel").click()  # its own settings are there all the same
@@ -858,10 +859,24 @@ def test_a_tree_is_a_list_on_a_phone(curator: RunningCurator, admin: Any, task: 
     cells = admin.locator(".cells [data-node]")
     assert cells.count() == curator.get(f"/v1/tasks/{task}/models/1")["cells"]
     cells.first.locator("a").click()
-    admin.locator("#node table").wait_for()
+    is_seen_beside(admin, cells.first)
     assert admin.locator(".cells .on-path").count() == 1
+    assert admin.locator("#node .scroll").evaluate("each => each.scrollWidth <= each.clientWidth")
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert violations(admin.locator("#node table")) == []
+    admin.get_by_role("button", name="Close", exact=True).click()
+    assert admin.locator(".on-path, #node table").count() == 0
+    assert admin.evaluate("document.activeElement.closest('.cells') !== null")
+
+
+def is_seen_beside(admin: Any, row: Any) -> None:
+    """A node's numbers are on the screen, and do not cover the row that was chosen."""
+    admin.locator("#node table").wait_for()
+    admin.wait_for_timeout(300)  # until it has scrolled
+    panel, chosen = admin.locator("#node").bounding_box(), row.bounding_box()
+    assert chosen["y"] + chosen["height"] <= panel["y"] + 1
+    assert chosen["y"] >= 0
+    assert panel["y"] + min(panel["height"], 100) <= admin.viewport_size["height"]
 
 
 def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task: str) -> None:

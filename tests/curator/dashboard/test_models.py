@@ -106,7 +106,8 @@ async def test_a_model_begins_with_what_it_says(
     assert BEYOND_GROUPS not in page
     assert (await http.fit(task)).status_code == 201
     assert BEYOND_GROUPS in unescape((await http.get(f"/tasks/{task}/models/2")).text)
-    places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
+    order = (found, moved, "The tree and its groups", right, "Facts and scores", "Try a prediction")
+    places = [page.index(part) for part in order]
     assert places == sorted(places)
     of_reports = untold_by_reports(app, task, 1)
     fitted = app.state.curator.models.get(task, 1).model
@@ -120,10 +121,11 @@ async def test_a_model_begins_with_what_it_says(
         assert folded.count(nothing) == untold
         assert f"{untold} group{'s' * (untold > 1)} with too few answers" in folded
     cells = insight["cells"]
-    some, none = " the answers say nothing yet.", "The answers say something about "
+    (use,) = re.findall(r'id="use">([^<]*)<', page)
+    some, none = " too few answers", f"All {cells} groups have a figure of their own, with"
     said = "Do not use it yet" if untold == cells else some if untold else none
-    assert said in page
-    assert page.index(said) < page.index(found)
+    assert said in use
+    assert page.index('id="use"') > page.index(right)
     for export in EXPORTS.values():
         assert export.purpose in page
     assert "how far to trust it" in page
@@ -185,7 +187,7 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     answer_all(app, task, clock, 300)  # of which 60 are in already
     page = unescape((await http.get(path)).text)
     assert "240 answers came after this model was made, from 60:" in page
-    assert "people (by all 300 answers)" in page
+    assert "the people who answered (all 300), with" in page
     rest = "the rest by all 300. "
     assert f"{rest}Of 100 people" in page or f"{rest}The answers cannot" in page
     node = unescape((await http.get(f"{path}/nodes/1")).text)
@@ -267,7 +269,7 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
         page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
         said.append(re.findall(r'id="use">([^<]*)<', page))
     assert len(said[0]) == 1
-    assert "the answers do not say anything about any of the 4 groups" in said[0][0]
+    assert "the answers do not say anything about any of the 4 groups by itself" in said[0][0]
     assert said[0] == said[1]
 
 
@@ -334,8 +336,8 @@ async def test_a_comparison_begins_with_which_is_better(
     one, other = (Interval(**each.json()["scores"]["accuracy"]) for each in of)
     assert right_more_often("model 1", "model 2", scores["accuracy"], (one, other)) in page
     assert page.index("confidence") < page.index("In detail")
-    assert "Model 1 serves" in re.sub(r"<[^>]*>", "", page)
-    assert "Model 2 serves" not in re.sub(r"<[^>]*>", "", page)
+    assert "Model 1 in use" in re.sub(r"<[^>]*>", "", page)
+    assert "Model 2 in use" not in re.sub(r"<[^>]*>", "", page)
     assert how_much_better(label, "model 1", "model 2", scores) in page
     assert which_to_keep(label, "model 1", "model 2", scores) in page
     for number in (1, 2):
@@ -386,7 +388,7 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     assert "Choose two different models" in same.text
     await http.fit(task, estimator="weighted", parameters={"weight": "inf"})
     alike = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=3")).text)
-    assert "the same settings, and model 3 has more answers: let it serve." in alike
+    assert "the same settings, and model 3 has more answers: put it in use." in alike
     assert "Fit the settings of" not in alike, "which would make model 3 again"
     curator = app.state.curator
     of_reports = untold_by_reports(app, task, 1)
@@ -421,7 +423,7 @@ async def test_the_page_says_who_can_open_its_link(
     http.cookies.clear()
     assert ((await http.get(path)).status_code == 200) == said.startswith("Anybody")
     if said.startswith("Anybody"):
-        open_to_all, results = "is not public until the study is closed", f"/tasks/{task}/results"
+        open_to_all, results = "the results once the study is closed", f"/tasks/{task}/results"
         before = (await http.get(path)).text
         await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
         for page, has_ended in ((before, False), ((await http.get(path)).text, True)):

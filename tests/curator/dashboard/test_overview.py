@@ -365,8 +365,8 @@ def model_of(
             {"has_results": True},
         ),
         ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "phase": "closed"}, [20], {}),
-        ("Let model 2 serve", "models", ADMIN, {"reports": 9, "phase": "closed"}, [5, 9], {}),
-        ("Let model 2 serve", "models", ADMIN, {"reports": 9}, [5, 9], {}),
+        ("Put model 2 in use", "models", ADMIN, {"reports": 9, "phase": "closed"}, [5, 9], {}),
+        ("Put model 2 in use", "models", ADMIN, {"reports": 9}, [5, 9], {}),
         ("Compare model 2, which has 9", "models", ADMIN, {"reports": 9}, [5, -9], {}),
         ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),
         ("earlier looks prove", "holders", ADMIN, {"reports": 9}, [9], {"looks": "once"}),
@@ -486,7 +486,7 @@ def test_the_target_says_of_what() -> None:
         "About 19 answers would give every share"
     )
     assert precision_in_words(classes, 19, 9, 2.0, reached=5.0).startswith(
-        "± 5 points is reached. About 10 more answers would give every share"
+        "Every share is known to ± 5 points. About 10 more answers would give every share"
     )
     assert precision_in_words(classes, 5_038, 5_000, 10.0) == "Every share is known to ± 10 points."
     assert "known to" in precision_in_words(classes, 5_500, 5_000, 10.0), "± 10.49 has two digits"

@@ -359,8 +359,16 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     page = (await http.get(f"/tasks/{task}")).text
     assert "answers would give" not in page
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 401
-    assert "Holders here:" not in (await http.get(f"/tasks/{task}/models/1/nodes/1")).text
+    here = "of the people who answered are here"
+    assert here not in (await http.get(f"/tasks/{task}/models/1/nodes/1")).text
+    of_records = "share of the public records, not of the people who answered"
+    shown = (await http.get(f"/tasks/{task}/models/1")).text
+    assert shown.count(of_records) == shown.count(">share of public records<") == 1
+    await http.report(task)
     await http.sign_in(await http.token("reader"))
+    shown = (await http.get(f"/tasks/{task}/models/1")).text
+    assert "who is not signed in sees that of the public records" in shown
+    assert shown.count(">share of people<") == 1 - shown.count(of_records) == 1
     assert "answers would give" in (await http.get(f"/tasks/{task}")).text
     assert "to ± 2.5 points" in (await http.get(f"/tasks/{task}?wanted=2,5")).text
     for wrong in ("0", "-3", "many", "101", "nan", "1e999", "%22%3E"):
@@ -610,7 +618,7 @@ async def test_models_have_names(http: Http) -> None:
     await http.fit(task, **samples.PUBLIC_ALONE)
     path = f"/tasks/{task}/models/1/promote"
     assert (await form(path, alias="reviewed")).status_code == 303
-    assert "reviewed, serves" in (await http.get(f"/tasks/{task}")).text
+    assert "reviewed, in use" in (await http.get(f"/tasks/{task}")).text
     assert (await form(path, alias="No name")).status_code == 422
 
 

@@ -234,13 +234,15 @@ def test_only_what_can_be_told_apart_is_coloured() -> None:
     wide = replace(TWO, low=TWO.low - 0.4, high=TWO.high + 0.4)
     alike = lay_out(TREE, COLUMNS, model=wide)
     assert {node.color for node in alike.nodes} == {GREY}
-    assert alike.colors == "All bars are grey: the groups are too close to call."
+    assert alike.colors == (
+        "All bars are grey: too few answers, or the interval overlaps all others."
+    )
     some = replace(TWO, high=np.where(np.arange(3)[:, None] == 1, 1.0, TWO.high))
     some = replace(some, low=np.where(np.arange(3)[:, None] == 1, 0.0, TWO.low))
     layout = lay_out(TREE, COLUMNS, model=some)
     grey = [node.cell for node in layout.nodes if node.color == GREY]
     assert grey == [None, None, 1]
-    assert layout.colors.endswith("Grey groups are too close to call.")
+    assert layout.colors.endswith(" Grey: too few answers.")
     last = np.arange(3)[:, None] == 2
     most = replace(THREE, high=np.where(last, 0.9, THREE.high))
     layout = lay_out(TREE, COLUMNS, model=most)
@@ -249,7 +251,7 @@ def test_only_what_can_be_told_apart_is_coloured() -> None:
     layout = lay_out(TREE, COLUMNS, model=unsure)
     assert layout.nodes[int(TREE.leaves[2])].color == GREY
     assert layout.nodes[int(TREE.leaves[0])].color != GREY
-    assert "Of grey groups it is not certain." in layout.colors
+    assert layout.colors.endswith(" Grey: the likeliest class is not certain.")
 
 
 def test_a_bar_shows_how_sure_its_mass_is() -> None:

@@ -320,7 +320,7 @@ def test_no_difference_is_said_without_the_least_that_would_have_shown() -> None
     said = (
         "In no group is a difference sure: in half of them no difference, however large, would have"
     )
-    assert f" {said} shown 8 times in 10. The answers moved" in found.sentence
+    assert f" {said} shown 8 times in 10. Together the answers moved" in found.sentence
     few = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
     found, _ = compared(NUMBER, few, public, epsilon=0.5, seed=3)
     assert found.overall[0].seen_from is None
@@ -426,6 +426,6 @@ def test_insights_of_two_models_cannot_be_exchanged() -> None:
     early, late = (insight(BINARY, public, [every], model) for model in models)
     assert early.headline == late.headline
     assert (early.model_reports, late.model_reports) == (some.n, every.n)
-    assert f"The {thousands(some.n)} answers of this model moved" in early.sentence
-    assert "The answers moved" in late.sentence
+    assert f"Together the {thousands(some.n)} answers of this model moved" in early.sentence
+    assert "Together the answers moved" in late.sentence
     assert early.moved != late.moved

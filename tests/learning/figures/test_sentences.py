@@ -168,8 +168,7 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
     )
     assert verdict(BINARY, nothing, 1, 0) == "This answer tells nothing yet."
     assert plain(too_few(NUMBER, 800, 13_876)) == (
-        "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 25 % of "
-        "the range."
+        "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 2."
     )
     three = [row(name=name, p_value=p) for name, p in zip("abc", (0.01, 0.001, 0.9), strict=True)]
     said = verdict(THREE, three, 40, 0)
@@ -297,27 +296,37 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
 @pytest.mark.parametrize(
     ("cells", "untold", "said"),
     [
-        (1, 0, "The answers say something about everybody."),
-        (8, 0, "The answers say something about each of the 8 groups."),
+        (1, 0, "The one group has a figure of its own."),
+        (8, 0, "All 8 groups have a figure of their own."),
         (1, 1, "Do not use it yet: the answers do not say anything about anybody."),
-        (8, 8, "Do not use it yet: the answers do not say anything about any of the 8 groups."),
-        (8, 3, "5 groups can be read; in the other 3 of 8 the answers say nothing yet."),
+        (
+            8,
+            8,
+            "Do not use it yet: the answers do not say anything about any of the 8 groups by "
+            "itself.",
+        ),
+        (8, 3, "5 of 8 groups have a figure of their own; 3 have too few answers."),
+        (8, 7, "1 of 8 groups has a figure of its own; 7 have too few answers."),
+        (8, 1, "7 of 8 groups have a figure of their own; 1 has too few answers."),
     ],
 )
 def test_a_model_is_said_to_be_fit_for_use_or_not(cells: int, untold: int, said: str) -> None:
     assert cells_in_words(BINARY, cells, untold, 0) == said
 
 
-def test_groups_that_cannot_be_told_apart_are_not_said_to_be_readable() -> None:
-    """Their intervals say something, and not which is which."""
-
-    def said(cells: int, untold: int) -> str:
-        return cells_in_words(BINARY, cells, untold, 0, apart=False)
-
-    assert said(4, 0).endswith("about each of the 4 groups, which are too close to call.")
-    assert said(4, 1).startswith("3 groups are too close to call; ")
-    assert said(4, 3).startswith("One group can be read; ")
-    assert said(1, 0) == "The answers say something about everybody."
+def test_it_is_said_how_wide_the_intervals_of_groups_are() -> None:
+    """The narrowest and the widest of the groups with a figure."""
+    years = Range(name="age", low=0.0, high=99.0, unit="years")
+    assert cells_in_words(BINARY, 4, 1, 0, widths=(0.26, 0.651, 0.4)) == (
+        "3 of 4 groups have a figure of their own, with intervals 26 to 65 points wide; 1 has too "
+        "few answers."
+    )
+    assert cells_in_words(years, 4, 0, 0, widths=(12.3, 9.25)) == (
+        "All 4 groups have a figure of their own, with intervals 9.2 to 12 years wide."
+    )
+    assert cells_in_words(BINARY, 4, 3, 0, widths=(0.4,)).startswith(
+        "1 of 4 groups has a figure of its own, with an interval 40 points wide; 3 have"
+    )
 
 
 def test_models_of_unlike_answers_are_said_to_be_so() -> None:
@@ -332,8 +341,8 @@ def test_models_of_unlike_answers_are_said_to_be_so() -> None:
         advice = which_to_keep(BINARY, "model 1", "model 2", unsure, counts)
         assert advice == f"Before you choose, fit the settings of model {older} to all answers."
         sure = {"Brier score": Interval(-0.01, -0.02, -0.001)}
-        assert which_to_keep(BINARY, "model 1", "model 2", sure, counts) == "Let model 2 serve."
-        newer, then = 3 - older, "keep it" if older == 2 else "let it serve"
+        assert which_to_keep(BINARY, "model 1", "model 2", sure, counts) == "Put model 2 in use."
+        newer, then = 3 - older, "keep it" if older == 2 else "put it in use"
         assert which_to_keep(BINARY, "model 1", "model 2", unsure, counts, alike=True) == (
             f"Both have the same settings, and model {newer} has more answers: {then}."
         )
@@ -357,7 +366,7 @@ def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, sta
     if "confidence" in said:
         assert detail.endswith(" by 0.012 (0.004 to 0.02).")
         assert f"less for {said[:7].lower()} than" in detail
-        assert advice == ("Let model 2 serve." if said.startswith("Model 2") else "Keep model 1.")
+        assert advice == ("Put model 2 in use." if said.startswith("Model 2") else "Keep model 1.")
     elif "cannot" in said:
         assert "less for model 2 than for model 1 by 0.01, with 95 % confidence by any" in detail
         assert "from 0.12 in favour of model 2 to 0.1 in favour of model 1." in detail
@@ -381,7 +390,7 @@ def test_what_would_tell_is_of_the_cells_told_nothing() -> None:
         return plain(cells_in_words(BINARY, cells, untold, 13_876, paths))
 
     assert said(16, 7) == (
-        "9 groups can be read; in the other 7 of 16 the answers say nothing yet. About "
+        "9 of 16 groups have a figure of their own; 7 have too few answers. About "
         "14 000 more would give half of these 7 groups to ± 25 points."
     )
     assert "more would give one of them to" in said(16, 2)
@@ -389,26 +398,27 @@ def test_what_would_tell_is_of_the_cells_told_nothing() -> None:
     assert "more would give one of them to" in said(2, 2)
     assert said(1, 1).endswith("about anybody. About 14 000 more would give it to ± 25 points.")
     assert said(2, 1, ("age < 47.5", "smoker is yes")).startswith(
-        "One group can be read; where age < 47.5 and smoker is yes the answers say nothing yet."
+        "1 of 2 groups has a figure of its own; too few answers where age < 47.5 and smoker is yes."
     )
     assert said(4, 2, ("a < 1",), ("a >= 7",)).startswith(
-        "2 groups can be read; where a < 1 or where a >= 7 the answers say nothing yet."
+        "2 of 4 groups have a figure of their own; too few answers where a < 1 or where a >= 7."
     )
 
 
 def test_no_group_is_none() -> None:
     assert moved_in_words(BINARY, 0.02, 0, 2) == (
-        "The answers moved the groups' figures by 2 points on average; no group gets the other "
-        "answer."
+        "Together the answers moved the predictions by 2 points on average; the likelier answer "
+        "changed in no group."
     )
-    assert moved_in_words(BINARY, 0.02, 1, 2).endswith("; 1 of 2 groups gets the other answer.")
-    assert moved_in_words(THREE, 0.02, 2, 4).endswith("; 2 of 4 groups get another answer.")
+    assert moved_in_words(BINARY, 0.02, 1, 2).endswith("likelier answer changed in 1 of 2 groups.")
+    assert moved_in_words(THREE, 0.02, 2, 4).endswith("likeliest answer changed in 2 of 4 groups.")
     assert moved_in_words(BINARY, 0.02, 1, 1) == (
-        "The answers moved the group's figure by 2 points; it gets the other answer."
+        "Together the answers moved the predictions by 2 points; the likelier answer changed."
     )
+    assert moved_in_words(BINARY, 0.02, 0, 1).endswith("answer is the same as before.")
     years = Range(name="age", low=0.0, high=99.0, unit="years")
     assert moved_in_words(years, 8.2, None, 2) == (
-        "The answers moved the groups' figures by 8.2 years on average."
+        "Together the answers moved the predictions by 8.2 years on average."
     )
 
 
@@ -416,50 +426,45 @@ def test_accuracy_is_told_in_people() -> None:
     said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
     assert said == (
         "The answers cannot tell which is right more often: of 100 people model 2 is right for 10 "
-        "more (12 fewer to 32 more) than model 1, with one answer for each group."
+        "more (12 fewer to 32 more) than model 1, if everybody in a group gets the same answer."
     )
     said = right_more_often("model 1", "model 2", Interval(-0.101, -0.316, -0.004))
     assert said == (
-        "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1, with one answer for "
-        "each group."
+        "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1, if everybody in a "
+        "group gets the same answer."
     )
     difference, known = Interval(-0.078, -0.16, -0.004), Interval(0.764, 0.7, 0.83)
     other = Interval(0.686, 0.6, 0.77)
     said = right_more_often("model 1", "model 2", difference, (known, other))
     assert said == (
-        "Of 100 people model 1 is right for 76 and model 2 for 69, with one answer for each group; "
-        "with 95 % confidence model 2 is right for 16 fewer to 0.4 fewer."
+        "Of 100 people model 1 is right for 76 and model 2 for 69, if everybody in a group gets "
+        "the same answer; with 95 % confidence model 2 is right for 16 fewer to 0.4 fewer."
     ), "without 8 fewer, which these do not differ by"
     unknown = Interval(0.686, 0.3, 1.0)
     said = right_more_often("model 1", "model 2", difference, (known, unknown))
     assert said == right_more_often("model 1", "model 2", difference)
     assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
-        "With one answer for each group it is right for 63 % (49 % to 77 %) of people like the "
-        "holders."
+        "The model is right for 63 % (49 % to 77 %) of people like those who answered, if "
+        "everybody in a group gets the same answer."
     )
-    assert "do not tell yet" in how_often_right(Interval(1.0, 0.0, 1.0))
+    assert how_often_right(Interval(1.0, 0.0, 1.0)).endswith("is right is not known yet.")
     assert plain(how_often_right(Interval(0.87, 0.09, 1.0))) == (
-        "The answers tell too little of how often one answer for each group is right: anything "
-        "from 9 % to 100 %."
+        "How often the model is right is not known yet: anything from 9 % to 100 %."
     )
     unknown, more = Interval(0.1, -0.1, 0.3), Interval(0.2, 0.1, 0.3)
     than = Yardsticks(0.6, unknown, "no", unknown)
     assert worth_of_accuracy(than) == (
-        "The answers cannot tell whether one answer for each group is right more often than the "
-        "public model's or than always saying no."
+        "The answers cannot tell whether it is right more often than the public model or than "
+        "always saying no."
     )
     assert worth_of_accuracy(replace(than, more_than_public=more)) == (
-        "Of 100 people one answer for each group is right for 20 more (10 to 30) than the public "
-        "model's. The answers cannot tell whether one answer for each group is right more often "
-        "than always saying no."
+        "Of 100 people it is right for 20 more (10 to 30) than the public model. The answers "
+        "cannot tell whether it is right more often than always saying no."
     )
     same = replace(than, more_than_always=Interval(0.0, 0.0, 0.0))
-    assert worth_of_accuracy(same).startswith(
-        "One answer for each group is right just as often as always saying no. The"
-    )
+    assert worth_of_accuracy(same).startswith("It is right just as often as always saying no. The")
     assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
-        "One answer for each group is right just as often as the public model's and as always "
-        "saying no."
+        "It is right just as often as the public model and as always saying no."
     )
 
 
@@ -532,12 +537,12 @@ def test_the_headline_is_of_the_chosen_class() -> None:
 def test_a_sentence_on_a_model_is_of_its_own_answers() -> None:
     """Before, a model of 3 000 answers was said to have moved by all 4 000."""
     said = plain(moved_in_words(BINARY, 0.02, 1, 4, (3_000, 4_000)))
-    assert said.startswith("The 3 000 answers of this model moved the groups' figures by 2 points")
+    assert said.startswith("Together the 3 000 answers of this model moved the predictions by 2")
     assert "The 3 000 answers of this model have hardly" in plain(
         moved_in_words(BINARY, 0.001, 0, 4, (3_000, 4_000))
     )
     assert moved_in_words(BINARY, 0.0, 0, 4, (0, 4_000)) == "No answers went into this model."
-    assert moved_in_words(BINARY, 0.02, 1, 4, (4_000, 4_000)).startswith("The answers moved")
+    assert moved_in_words(BINARY, 0.02, 1, 4, (4_000, 4_000)).startswith("Together the answers m")
 
 
 def test_without_a_file_the_headline_has_nothing_beside_it() -> None:
