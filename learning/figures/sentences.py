@@ -240,7 +240,7 @@ def too_few(label: Label, reports: int, more: int) -> str:
 
 def would_tell(label: Label, more: int, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
-    to = kind_of(label).size(TELLING * label.span)
+    to = kind_of(label).moved(TELLING * label.span)
     return f"about {about(more)} more would give {where} to ± {to}"
 
 
@@ -567,16 +567,18 @@ def average_of_cells(label: Label, average: float, row: Comparison, file: str = 
     """A sentence on a tree whose cells do not average to what holders reported.
 
     By their holders; empty where they do, in as many digits as pages have, or but for
-    ``NO_MATTER``.
+    ``NO_MATTER``, and where they are not on the side of the public figure.
     """
     kind, reported, half = kind_of(label), row.reported, (row.high - row.low) / 2
-    text = kind.text
-    if text(average) == text(reported) or abs(average - reported) <= NO_MATTER * half:
+    mine, answers = (kind.beside(each, row.low, row.high) for each in (average, reported))
+    if mine == answers or abs(average - reported) <= NO_MATTER * half:
+        return ""
+    if row.public is None or (average < reported) != (row.public < reported):
         return ""
     what = f" {row.name}" if kind.is_share else ""
     return (
-        f"The model leans on {file}, so its groups average to {text(average)}{what}, and the "
-        f"answers to {text(reported)}."
+        f"The model leans on {file}, so its groups average to {mine}{what}, and the answers to "
+        f"{answers}."
     )
 
 

@@ -504,7 +504,8 @@ def test_a_tree_that_averages_to_another_figure_says_why() -> None:
     wide = row(reported=0.46, low=0.18, high=0.74)
     assert average_of_cells(BINARY, 0.391, wide) == "", "within half of the half width"
     mean = row(reported=1.25, low=1.0, high=1.5)
-    assert average_of_cells(NUMBER, 1.5, mean).endswith("average to 1.5, and the answers to 1.25.")
+    assert average_of_cells(NUMBER, 0.912, mean).endswith("to 0.91, and the answers to 1.25.")
+    assert average_of_cells(NUMBER, 1.5, mean) == "", "a file of 0.19 does not draw it there"
 
 
 def test_a_model_that_answers_left_as_it_was_is_the_public_one() -> None:
