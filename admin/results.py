@@ -231,6 +231,22 @@ class FalseReports(Result):
     n: int = Field(description="The reports that were tested.")
 
 
+class GroupFigure(IntervalFigure):
+    """The share of a class in a group, or its mean label."""
+
+    name: str
+    public: float | None = Field(description="The same of the public records there, if any.")
+
+
+class PeopleGroup(Result):
+    """People at a node of the tree."""
+
+    node: int
+    path: list[str] = Field(description="The splits that lead to it.", examples=[["age < 32"]])
+    part: float = Field(description="Their part of all people.", examples=[0.25])
+    figures: list[GroupFigure]
+
+
 class ModelInsight(Result):
     """The differences between the holders and the public data."""
 
@@ -251,6 +267,12 @@ class ModelInsight(Result):
     )
     differences: list[DifferingCell] = Field(
         description="Cells that differ beyond chance, at a false discovery rate of 5 %."
+    )
+    groups: list[PeopleGroup] = Field(
+        default_factory=list,
+        description="All people, divided at the tree's first two splits where figures of one side "
+        "are known to ± a quarter of all that is possible, in the order of the tree; empty where "
+        "no group's are.",
     )
     seen_in_a_cell: float | None = Field(
         description="In half of the cells every difference from this one on would have been "

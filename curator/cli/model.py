@@ -212,6 +212,15 @@ def _print_insight(insight: Document) -> None:
     title += f", and model {insight['model']} (reports: {thousands(insight['model_reports'])})"
     print_table(title, ("", *columns), rows)
     rows = [
+        _compared(
+            f"{of['name']}, where {' and '.join(group['path'])}", {**of, "reported": of["value"]}
+        )
+        for group in insight["groups"]
+        for of in group["figures"]
+    ]
+    if rows:
+        print_table("By group", ("", *columns), rows)
+    rows = [
         _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row)
         for row in insight["differences"][:ROWS_LISTED]
     ]

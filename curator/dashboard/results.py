@@ -3,13 +3,18 @@
 Whoever opens it sees what strangers see; it has no form, and nothing on it needs a session.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from privet.learning.core.amounts import tells_enough
+from privet.learning.core.trees import readable_path
 from privet.learning.display.figure_picture import figures_to_csv, figures_to_svg
-from privet.learning.figures.sentences import asked
+from privet.learning.figures.compare import Insight
+from privet.learning.figures.sentences import asked, finding_in_group
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
@@ -17,7 +22,7 @@ from ..http.requests import TheCurator
 from ..operations import tasks as cases
 from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
-from .pages import POLICY, PageRoute, own_address, page
+from .pages import POLICY, PageRoute, data_url, own_address, page
 from .panels import waves_for_strangers
 from .visitor import Visitor
 
@@ -37,12 +42,51 @@ def drawn_figures(snapshot: Snapshot) -> list[Finding]:
     return findings_of(snapshot.task.label, snapshot.overall or (), PUBLIC_FILE)
 
 
-def picture_of(task: Task, figures: list[Finding], host: str = "") -> str:
+def picture_of(task: Task, figures: Sequence[Finding], host: str = "") -> str:
     """The figures as an SVG picture that says whose study it is, and where it ran if given."""
     is_share = isinstance(task.label, Classes)
     measures = "share of people" if is_share else task.label.in_unit or task.label.name
     source = " · ".join(filter(None, (task.asker.name if task.asker else "", task.name, host)))
     return figures_to_svg(asked(task.label), figures, task.label.bounds, measures, source)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Figures of groups of people, as a picture and as a table too."""
+
+    findings: Sequence[Finding]
+    picture: str
+    table: str
+
+
+def groups_of_people(
+    snapshot: Snapshot, insight: Insight | None, number: int | None = None
+) -> Groups | None:
+    """The groups of an insight of a model, by default the one that serves; None without any."""
+    if insight is None or not insight.groups:
+        return None
+    task, tree = snapshot.task, snapshot.model(number).model.partition
+    least, most = task.label.bounds
+    is_share, found = isinstance(task.label, Classes), list[Finding]()
+    for group in insight.groups:
+        path = readable_path(tree, task.columns, group.node)
+        for of in group.figures:
+            found.append(
+                Finding(
+                    finding_in_group(task.label, group, of, path),
+                    of.value,
+                    of.low,
+                    of.high,
+                    of.public,
+                    known=tells_enough(of.low, of.high, task.label.span),
+                    name=f"{of.name} where {' and '.join(path)}",
+                    least=least,
+                    most=most,
+                    is_share=is_share,
+                )
+            )
+    picture = data_url("image/svg+xml", picture_of(task, found))
+    return Groups(found, picture, data_url("text/csv", figures_to_csv(found)))
 
 
 def embedding_of(address: str, title: str, alt: str) -> tuple[str, str]:
@@ -71,6 +115,7 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
         figures=figures,
         waves=waves_for_strangers(snapshot) if task.is_panel else (),
         spread=spread_of(task.label, outcome),
+        groups=groups_of_people(snapshot, outcome),
         doubt=outcome.if_false if outcome else "",
         embedding=embedding_of(address, f"{task.name}: results", alt),
     )

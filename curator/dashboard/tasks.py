@@ -53,7 +53,7 @@ from .overview import (
 from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
 from .poster import in_figures, texts_for
-from .results import PUBLIC_FILE, picture_of
+from .results import PUBLIC_FILE, groups_of_people, picture_of
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
@@ -228,6 +228,7 @@ def collection(
         else None,
         "spread": spread_of(task.label, insight or snapshot.outcome),
         "doubt": doubt,
+        "groups": None if task.is_panel else groups_of_people(snapshot, insight, newest),
         "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,

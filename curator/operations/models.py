@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from privet.admin.calls import ApiCall
 from privet.admin.results import ModelChange, ModelInsight, ModelSummary, NewModel, Scope
 from privet.learning.core.model import FittedModel, Model
-from privet.learning.core.trees import describe_path
+from privet.learning.core.trees import describe_node, describe_path
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, kept_parameters
 from privet.protocol.calls import METHODS
@@ -292,6 +292,8 @@ def _insight_of(snapshot: Snapshot, number: int | None) -> ModelInsight:
         tree = snapshot.model(number).model.partition
         for cell in known["differences"]:
             cell["path"] = describe_path(tree, snapshot.task.columns, cell["cell"])
+        for group in known["groups"]:
+            group["path"] = describe_node(tree, snapshot.task.columns, group["node"])
     return ModelInsight.model_validate({**known, "task": snapshot.id, "model": number})
 
 

@@ -28,6 +28,7 @@ from privet.learning.figures.compare import (
     question_about,
     shares_in_doubt,
 )
+from privet.learning.figures.groups import divide_people
 from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
@@ -225,7 +226,9 @@ class Snapshot:
         asked = question_about(fitted.model, counts)
         if asked is not None and found.impossible is None:
             of_strata = strata_in_words(asked, counts, task, public.register)
-            found = replace(found, gathered=of_strata)
+            _, alone = without_label_question(counts)
+            groups = divide_people(task.label, public, asked, alone)
+            found = replace(found, gathered=of_strata, groups=groups)
         return found
 
     @cached_property

@@ -48,6 +48,7 @@ from .impossible import Impossible, impossible
 from .power import Difference, ShareDifference, binomial_variance, smoothed_shares
 from .results import (
     CellDifference,
+    Group,
     Line,
     OverTime,
     WaveChange,
@@ -93,7 +94,8 @@ class Insight:
     asks has named the columns. With a register ``weighted`` are the figures of all its people
     (``weighting``), in words ``of_register``. ``figures`` are those of ``overall``, which explain
     themselves. A number of which several levels were asked has a ``distribution``. ``if_false``
-    says what a part of the answers could do, were they false.
+    says what a part of the answers could do, were they false. ``groups`` are the finest of which
+    the reports tell enough (``groups.divide_people``), if whoever asks has added them.
     """
 
     reports: int
@@ -115,6 +117,7 @@ class Insight:
     gathered: str = ""
     distribution: Distribution | None = None
     if_false: str = ""
+    groups: tuple[Group, ...] = ()
     figures: tuple[Figure, ...] = field(default=(), repr=False, compare=False)
 
 

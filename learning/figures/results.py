@@ -22,6 +22,27 @@ class CellDifference:
 
 
 @dataclass(frozen=True)
+class FigureInGroup:
+    """The share of a class in a group, or its mean label, with a 95 % interval, and that of the
+    public records there, if there are any."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    public: float | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """People below a ``node`` of the tree, a ``part`` of all."""
+
+    node: int
+    part: float
+    figures: tuple[FigureInGroup, ...]
+
+
+@dataclass(frozen=True)
 class WaveFigure:
     """A figure in one wave, with its interval.
 

@@ -33,7 +33,7 @@ from ..core.amounts import (
 )
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from .power import POWER
-from .results import CellDifference, Line, WaveChange, Yardsticks
+from .results import CellDifference, FigureInGroup, Group, Line, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
 
 YOUR_FILE = "your file"
@@ -177,6 +177,17 @@ def finding_in_cell(
     return f"Where {where}, {lowered(stated)}, {side} than the {kind.text(row.public)} in {file}."
 
 
+def finding_in_group(label: Label, group: Group, of: FigureInGroup, path: Sequence[str]) -> str:
+    """A sentence on a figure of a group, and on how many people it has."""
+    kind, where = kind_of(label), " and ".join(path) or "anything"
+    stated = lowered(kind.in_words(of.name, of.value, of.low, of.high))
+    if tells_nothing(of.low, of.high, *label.bounds):
+        stated = f"{of.name}: {TOO_FEW_ANSWERS}"
+    elif not tells_enough(of.low, of.high, label.span):
+        stated = _may_be(label, of)
+    return f"Where {where}, {stated} (about {percent(group.part)} of all people)."
+
+
 def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:
     """The figures worth a sentence: of two classes the headline, since the other mirrors it."""
     return overall[kind_of(label).independent]
@@ -228,9 +239,13 @@ def _anything(label: Label, rows: Sequence[Comparison]) -> str:
     if len(rows) > 1:
         return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
     (row,) = rows
+    return _may_be(label, row)
+
+
+def _may_be(label: Label, of: Comparison | FigureInGroup) -> str:
     if kind_of(label).is_share:
-        return f"anything from {share_ends(row.low, row.high)} may say {row.name}"
-    return f"the mean may be anything from {number_ends(row.low, row.high)}"
+        return f"anything from {share_ends(of.low, of.high)} may say {of.name}"
+    return f"the mean may be anything from {number_ends(of.low, of.high)}"
 
 
 def too_few(label: Label, reports: int, more: int) -> str:

@@ -30,6 +30,7 @@ from privet.learning.figures.compare import (
     question_about,
 )
 from privet.learning.figures.false_reports import worst_found
+from privet.learning.figures.groups import divide_people
 from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
@@ -243,6 +244,7 @@ def reports_of(
             for node in (0, 2, int(question.partition.leaves[1]))
         ],
         "masses": node_masses(question),
+        "groups": divide_people(label, public, question),
         "untold": untold,
         "for cells": cells,
         "half width": wide.half_width(5e4, question.factor),

@@ -4,11 +4,13 @@ import csv
 import io
 import re
 from html import unescape
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 
 from privet.curator.app import CuratorApp
+from privet.learning.core.amounts import TOO_FEW_ANSWERS, figure, percent, tells_nothing
 from privet.learning.display.figure_picture import DrawnFigure, figures_to_csv, figures_to_svg
 from tests.curator.dashboard.test_overview import answer_all, text_of
 from tests.curator.http.conftest import Http
@@ -78,6 +80,42 @@ async def test_results_say_what_is_drawn_who_asked_and_that_they_may_change(
     assert "Answers on their way may count until" in said
     for kind in ("SVG", "PNG", "CSV"):
         assert f'aria-label="{kind} of results"' in page
+
+
+async def test_groups_of_people_have_their_figures(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Those of insight and of nodes' pages, on the study's page and on that for everybody, drawn
+    and as files; strangers read them once the study has ended."""
+    task = await http.task(holders=1_000, epsilon=8.0, asker=ASKER)
+    answer_all(app, task, clock, 1_000)
+    await http.fit(task, estimator="weighted")
+    for path in (f"/tasks/{task}", f"/tasks/{task}/results"):
+        assert "By group" not in (await http.get(path)).text
+    groups = (await http.get(f"/v1/tasks/{task}/insight", headers=http.admin)).json()["groups"]
+    assert len(groups) > 1
+    assert sum(group["part"] for group in groups) == pytest.approx(1.0)
+    await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+    for_everybody = (await http.get(f"/tasks/{task}/results")).text
+    await http.sign_in()
+    for page in (for_everybody, (await http.get(f"/tasks/{task}")).text):
+        said = text_of(page)
+        (table,) = re.findall(r'href="data:text/csv;charset=utf-8,([^"]+)" download="groups', page)
+        rows = list(csv.DictReader(io.StringIO(unquote(unescape(table)))))
+        assert len(rows) == len(groups)
+        for row, group in zip(rows, groups, strict=True):
+            (of,) = group["figures"]
+            assert f"(about {' '.join(percent(group['part']).split())} of all people)." in said
+            assert row["figure"].startswith(f"{of['name']} where ")
+            for name in ("value", "low", "high", "public"):
+                assert float(row[name]) == pytest.approx(of[name])
+    for group in groups:
+        node = await http.get(f"/tasks/{task}/models/1/nodes/{group['node']}")
+        (of,) = group["figures"]
+        stated = figure(of["value"], of["low"], of["high"], is_share=True)
+        if tells_nothing(of["low"], of["high"], 0.0, 1.0):
+            stated = TOO_FEW_ANSWERS
+        assert " ".join(stated.split()) in text_of(node.text)
 
 
 async def test_other_pages_may_show_results_and_nothing_else(
