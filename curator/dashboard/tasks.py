@@ -79,6 +79,8 @@ class StudyRow:
     """The number of the first wave of a panel in its phase."""
     is_answerable: bool
     """True if whoever has no invitation can answer now."""
+    has_results: bool
+    """True if everybody may read what its answers say, if they say anything."""
     is_marked: bool
     waves: int
     people: int
@@ -86,9 +88,18 @@ class StudyRow:
 
     @classmethod
     def of(
-        cls, stored: ListedTask, waves: Sequence[ListedTask], people: int, now: float
+        cls,
+        stored: ListedTask,
+        waves: Sequence[ListedTask],
+        people: int,
+        now: float,
+        *,
+        guarded: bool,
     ) -> "StudyRow":
-        """The row of a task, with those waves of a panel that were not deleted."""
+        """The row of a task, with those waves of a panel that were not deleted.
+
+        No figure stands there: it takes a model, and counts, of each study.
+        """
         head, phase = stored.head, stored.phase(now, waves)
         return cls(
             head.id,
@@ -97,6 +108,7 @@ class StudyRow:
             phase,
             next(((each.head.wave or 0) + 1 for each in waves if each.phase(now) is phase), None),
             phase is Phase.OPEN and not head.invited,
+            phase.has_ended and not (stored.is_earlier or guarded),
             stored.marked is not None,
             len(waves),
             people,
@@ -127,7 +139,13 @@ def list_tasks(
         request,
         "tasks.html",
         studies=[
-            StudyRow.of(each, waves.get(each.head.id, ()), people[each.head.id], now)
+            StudyRow.of(
+                each,
+                waves.get(each.head.id, ()),
+                people[each.head.id],
+                now,
+                guarded=curator.guard_models,
+            )
             for each in matches[first : first + PER_PAGE]
         ],
         step=1 if visitor.reads else STEP,

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.core.amounts import of_hundred
+from privet.learning.figures.sentences import little_beside
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
@@ -86,6 +87,7 @@ async def show_columns(
         form,
         [Column.proposed(each) for each in proposals],
         preview=preview,
+        little=little_beside(preview.rows),
         stated=asdict(stated),
         undecided=undecided,
         proposals=proposals,
@@ -206,17 +208,20 @@ async def show_plan(
 async def show_preview(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    """The address of the relay's page with the task behind its hash, as people will see it."""
+    """The address of the relay's page with the task behind its hash, as people will see it; the
+    questions without a relay that answers."""
     _, settings, public, register = await _whole(form, curator.clock())
     relay = await run_in_threadpool(relays.probe, curator)
-    if relay is None or not relay.works:
-        why = "Name a relay first: a preview is on its page, as the real one will be."
-        return page(request, "preview.html", address=None, why=relay.fault if relay else why)
     making = preview_task(curator, visitor, settings, public, register=register)
     task = await while_waited(request, making)
-    why = "The study is too large for a preview: take fewer cells, or fewer categories."
+    if relay is None or not relay.works:
+        why = "Name a relay first: a preview is on its page, as the real one will be."
+        return page(
+            request, "preview.html", address=None, why=relay.fault if relay else why, task=task
+        )
+    why = "The study is too large for a preview: take fewer groups, or fewer categories."
     address = preview_address(relay.address or "", task)
-    return page(request, "preview.html", address=address, why=why)
+    return page(request, "preview.html", address=address, why=why, task=None)
 
 
 @router.post(RELAY)

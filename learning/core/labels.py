@@ -112,6 +112,15 @@ class LabelKind(ABC):
         return self.with_unit(amount(float(f"{distance:.2g}")))
 
 
+READ_AS_WORDS = {"all", "any", "few", "many", "most", "nobody", "none", "nothing", "so", "some"}
+"""Names of classes that stand for something else in a sentence, such as "24 % say none"."""
+
+
+def as_answer(name: str) -> str:
+    """The name of a class in a sentence on who gives it."""
+    return f"“{name}”" if name.lower() in READ_AS_WORDS else name
+
+
 class ClassLabel(LabelKind):
     """Classes, each with its share of the holders."""
 
@@ -138,7 +147,7 @@ class ClassLabel(LabelKind):
 
     def in_words(self, name: str, value: float, low: float, high: float) -> str:
         share, ends = self.stated(value, low, high).split(" ", 1)
-        return f"{share} say {name} {ends}"
+        return f"{share} say {as_answer(name)} {ends}"
 
     def text(self, value: float) -> str:
         return percent(value)

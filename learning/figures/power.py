@@ -17,7 +17,7 @@ leave open (``share_p``), and means by a normal law (``looks.p_of_equal_means``)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from ..core.looks import LEVEL, Progresses, critical_difference, p_of_equal_shar
 from ..core.public_data import Floats
 
 POWER = 0.8
+TARGET = 0.05
+"""The difference that is looked for where nobody wishes another, as a part of the range."""
 ERRORS_BELOW = 0.8416212335729143
 """Standard normal quantile of ``POWER``."""
 STEPS = np.linspace(0.0, 1.0, 81) ** 2
@@ -185,6 +187,13 @@ class ShareDifference:
         below = errors_below(power)
         least = max(way.smallest(below) for way in self._ways)
         return least if least < max(way.room for way in self._ways) else None
+
+
+def least_beside(rows: int, progress: float | None) -> float:
+    """The least difference from a share of one half of ``rows`` public records that endless reports
+    detect, of which nothing but the records is uncertain."""
+    endless = ShareDifference(rows / 2.0, float(rows), np.zeros_like, inf, 1, progress)
+    return endless.smallest() or 0.5
 
 
 def errors_below(power: float) -> float:

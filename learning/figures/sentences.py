@@ -31,8 +31,8 @@ from ..core.amounts import (
     tells_nothing,
     thousands,
 )
-from ..core.labels import ClassLabel, NumberLabel, kind_of
-from .power import POWER
+from ..core.labels import ClassLabel, NumberLabel, as_answer, kind_of
+from .power import POWER, TARGET, least_beside
 from .results import CellDifference, FigureInGroup, Group, Line, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
 
@@ -91,7 +91,7 @@ def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
     kind = kind_of(label)
     if tells_nothing(row.low, row.high, *kind.bounds):
         if kind.is_share:
-            return f"The answers do not tell yet how many say {row.name}."
+            return f"The answers do not tell yet how many say {as_answer(row.name)}."
         return "The answers do not tell the mean yet."
     first = kind.in_words(row.name, row.reported, row.low, row.high)
     if row.public is None:
@@ -142,7 +142,7 @@ def in_doubt(
     rows = list(zip(overall, ends, strict=True))[kind.independent]
     for row, of in rows:
         if kind.is_share:
-            said.append(f"{share_ends(of.low, of.high)} may say {row.name}")
+            said.append(f"{share_ends(of.low, of.high)} may say {as_answer(row.name)}")
         else:
             said.append(f"{kind.with_unit(number_ends(of.low, of.high))} may be the mean")
     return (
@@ -154,6 +154,20 @@ def in_doubt(
 def asked(label: Label) -> str:
     """The question about a label as people read it, or its name, with the unit of a number."""
     return in_its_unit(label.prompt or label.name, kind_of(label).measure)
+
+
+def little_beside(rows: int) -> str:
+    """A sentence on a file of so few ``rows`` that the difference of which a plan gives the chance
+    does not show, however many answer; else none."""
+    often, once = (least_beside(max(rows, 1), progress) for progress in (1.0, None))
+    if often <= TARGET:
+        return ""
+    return (
+        f"Your file has {thousands(rows)} row{'' if rows == 1 else 's'}. However many people "
+        f"answer, where it says {percent(0.5)} only a difference of {100.0 * often:.0f} points or "
+        f"more shows, or of {100.0 * once:.0f} if you look once, at the end. Beside a larger file "
+        "smaller ones do."
+    )
 
 
 def in_its_unit(question: str, unit: str) -> str:
@@ -244,7 +258,7 @@ def _anything(label: Label, rows: Sequence[Comparison]) -> str:
 
 def _may_be(label: Label, of: Comparison | FigureInGroup) -> str:
     if kind_of(label).is_share:
-        return f"anything from {share_ends(of.low, of.high)} may say {of.name}"
+        return f"anything from {share_ends(of.low, of.high)} may say {as_answer(of.name)}"
     return f"the mean may be anything from {number_ends(of.low, of.high)}"
 
 
@@ -547,7 +561,7 @@ def worth_of_accuracy(than: Yardsticks) -> str:
     there, or than one class."""
     others = {
         "the public model": than.more_than_public,
-        f"always saying {than.always}": than.more_than_always,
+        f"always saying “{than.always}”": than.more_than_always,
     }
     said = [
         f"Of 100 people it is right for {_in_people(of)} than {name}."

@@ -347,7 +347,8 @@ class Plan:
             return ""
         return (
             f"Asked only the question to be predicted, {self._people_asked} give ± "
-            f"{self.amount(self.asked_alone)}, and say nothing of groups."
+            f"{self.amount(self.asked_alone)} if they answer as in your file, and say nothing of "
+            "groups."
         )
 
     def _change(self, planned: InWaves) -> str:

@@ -34,6 +34,7 @@ from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
+from ..figures.power import TARGET
 from ..figures.scores import LEAST_SHARE
 from ..figures.sentences import ends_in_words
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
@@ -57,7 +58,7 @@ from .outcome import BehindRelay, Disclosing, Mean, PanelPlan, Plan, Prospect, R
 from .populations import LOWER, MOST_POINTS, OTHERS, RARE, Population, Scenario, few_rows
 from .waves import check_panel, planned_panel
 
-POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
+POWER, WIDTH = 0.8, 0.02
 """Default targets: shift in shares or in parts of a number's range, and half-width of shares."""
 WIDTHS = (0.05, 0.03, 0.02, 0.01)
 """Half-widths of shares in the table of sample sizes; a number's are as round (``half_widths``)."""

@@ -129,11 +129,13 @@ class Preview:
     format: TextFormat | None
     first_rows: list[list[str]]
     proposals: list[Proposal]
+    rows: int
 
 
 def preview(table: Table) -> Preview:
     """A preview of a file's columns, in file order."""
-    return Preview(table.format, table.first_rows, propose(table))
+    rows = max(map(len, table.values()), default=0)
+    return Preview(table.format, table.first_rows, propose(table), rows)
 
 
 def propose(columns: Columns) -> list[Proposal]:

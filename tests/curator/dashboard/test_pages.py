@@ -139,6 +139,20 @@ async def test_whoever_can_answer_gets_there_from_the_front_page(http: Http) -> 
     assert await links() == [f"https://relay.example/answer/{open_one}"]
 
 
+async def test_the_front_page_leads_to_the_results_of_studies_that_have_ended(
+    http: Http, app: CuratorApp
+) -> None:
+    """For everybody, unless models are guarded."""
+    await http.task(name="open")
+    closed = await http.task(name="closed")
+    await http.post(f"/v1/tasks/{closed}/close", headers=http.admin)
+    listed = (await http.get("/")).text
+    assert re.findall(r'href="([^"]+/results)"', listed) == [f"/tasks/{closed}/results"]
+    assert (await http.get(f"/tasks/{closed}/results")).status_code == 200
+    app.state.curator.guard_models = True
+    assert "/results" not in (await http.get("/")).text
+
+
 async def test_the_front_page_counts_people(http: Http) -> None:
     """Exactly for readers, and for strangers in steps."""
     task = await http.task()

@@ -619,6 +619,17 @@ async def test_texts_are_in_the_browsers_language_at_first(
     assert proposed((await form("/new/question")).text)["language"] == language
 
 
+async def test_a_small_file_is_said_to_show_little_when_it_is_read(http: Http) -> None:
+    """With its number of rows; of a larger one nothing is said."""
+    form = await http.sign_in()
+    for rows in (200, 3_000):
+        lines = "".join(f"{row % 7},{'no' if row % 3 else 'yes'}\n" for row in range(rows))
+        files = {"public": ("a.csv", f"x,y\n{lines}".encode())}
+        page = html.unescape((await form("/new/columns", files)).text)
+        assert ('id="little"' in page) == (rows == 200)
+        assert ("Your file has 200 rows. However many people answer" in page) == (rows == 200)
+
+
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
     """In a sentence with its first rows; what the form states is not detected."""
     form = await http.sign_in()
@@ -930,7 +941,12 @@ async def test_a_preview_is_the_task_that_would_be_published(
     fields = {f"columns.{i}.prompt": f"Your {name}?" for i, name in enumerate(COLUMNS)}
     study = study_of(samples.survey(), {**FIELDS, "grower": "cart", "depth": "2", **fields})
     whole = with_study(study)
-    assert "Name a relay first" in (await form("/new/preview", whole)).text
+    early = (await form("/new/preview", whole)).text
+    assert "Name a relay first" in early
+    assert "Open the preview" not in early
+    for name in COLUMNS:
+        assert f"<b>Your {name}?</b>" in early, "the questions at least"
+    assert "smith" in early
     said = RelayDescription(
         curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
     )

@@ -1,5 +1,6 @@
 """Sentences about findings state what their numbers show, and nothing else."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.labels import kind_of
 from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.figures.power import share_p
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.results import CellDifference, Yardsticks
 from privet.learning.figures.sentences import (
@@ -31,6 +33,7 @@ from privet.learning.figures.sentences import (
     how_much_better,
     how_often_right,
     in_doubt,
+    little_beside,
     moved_in_words,
     right_more_often,
     seen_in_words,
@@ -43,7 +46,7 @@ from privet.learning.figures.sentences import (
     worth_of_accuracy,
 )
 from privet.learning.methods import fit
-from privet.protocol.features import Label, Range
+from privet.protocol.features import Classes, Label, Range
 from privet.protocol.results import Comparison
 
 from ..examples import BINARY, EVERY_LABEL, NUMBER, REPORTS_ALONE, THREE, public_rows, reports
@@ -455,17 +458,39 @@ def test_accuracy_is_told_in_people() -> None:
     than = Yardsticks(0.6, unknown, "no", unknown)
     assert worth_of_accuracy(than) == (
         "The answers cannot tell whether it is right more often than the public model or than "
-        "always saying no."
+        "always saying “no”."
     )
     assert worth_of_accuracy(replace(than, more_than_public=more)) == (
         "Of 100 people it is right for 20 more (10 to 30) than the public model. The answers "
-        "cannot tell whether it is right more often than always saying no."
+        "cannot tell whether it is right more often than always saying “no”."
     )
     same = replace(than, more_than_always=Interval(0.0, 0.0, 0.0))
-    assert worth_of_accuracy(same).startswith("It is right just as often as always saying no. The")
-    assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
-        "It is right just as often as the public model and as always saying no."
+    assert worth_of_accuracy(same).startswith(
+        "It is right just as often as always saying “no”. The"
     )
+    assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
+        "It is right just as often as the public model and as always saying “no”."
+    )
+
+
+@pytest.mark.parametrize("rows", [200, 1_000])
+def test_a_small_file_shows_large_differences_only(rows: int) -> None:
+    """By the test of a share that is known for sure, beside half of the rows, in points."""
+    found = re.search("of ([0-9]+) points or more shows, or of ([0-9]+) if", little_beside(rows))
+    assert found
+    for progress, points in zip((1.0, None), found.groups(), strict=True):
+        for more, is_seen in ((1.0, True), (-1.0, False)):
+            share = np.array([0.5 + (float(points) + more) / 100.0])
+            p = share_p(progress, np.array([rows / 2.0]), float(rows), share, np.zeros(1))
+            assert (p[0] < 0.05) == is_seen
+    assert little_beside(5_000) == ""
+
+
+def test_answers_that_a_sentence_would_swallow_are_quoted() -> None:
+    label = Classes(name="party", classes=("some", "none"))
+    row = Comparison("none", 0.24, 0.2, 0.28, None, 0.001, None)
+    assert plain(finding(label, row)) == "24 % say “none” (20 % to 28 %)."
+    assert "say yes (" in plain(finding(BINARY, replace(row, name="yes")))
 
 
 def test_a_difference_of_scores_has_the_digits_that_it_has_elsewhere() -> None:
