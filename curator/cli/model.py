@@ -206,14 +206,17 @@ def _print_insight(insight: Document) -> None:
         return
     columns = ("holders", "95 % interval", "public records")
     misfits = {"reported": insight["misfits"]["value"], **insight["misfits"], "public": 0.0}
-    rows = [_compared(row["name"], row) for row in insight["overall"]]
-    rows.append(_compared("records that did not fit", misfits))
+    shares = len(insight["overall"]) > 1
+    rows = [_compared(row["name"], row, shares) for row in insight["overall"]]
+    rows.append(_compared("records that did not fit", misfits, True))
     title = f"Holders compared with public records (reports: {thousands(insight['reports'])})"
     title += f", and model {insight['model']} (reports: {thousands(insight['model_reports'])})"
     print_table(title, ("", *columns), rows)
     rows = [
         _compared(
-            f"{of['name']}, where {' and '.join(group['path'])}", {**of, "reported": of["value"]}
+            f"{of['name']}, where {' and '.join(group['path'])}",
+            {**of, "reported": of["value"]},
+            shares,
         )
         for group in insight["groups"]
         for of in group["figures"]
@@ -221,14 +224,14 @@ def _print_insight(insight: Document) -> None:
     if rows:
         print_table("By group", ("", *columns), rows)
     rows = [
-        _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row)
+        _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row, False)
         for row in insight["differences"][:ROWS_LISTED]
     ]
     if rows:
         print_table("Groups that differ, the most certain first", ("", *columns), rows)
     rest = insight["sentence"].removeprefix(headline)
     typer.echo(f"{rest} {insight['gathered']}".strip())
-    typer.echo(insight["if_false"])
+    _print_sentence(insight["if_false"])
     typer.echo(f"Intervals and differences {MEANING[insight['looks']]}.")
 
 
@@ -238,7 +241,7 @@ def _print_figures(insight: Document) -> None:
     rows.append(_interval("answers that did not fit", insight["misfits"]))
     print_table(f"Everybody who answered ({thousands(insight['reports'])})", FIGURE_COLUMNS, rows)
     _print_distribution(insight["distribution"])
-    typer.echo(insight["if_false"])
+    _print_sentence(insight["if_false"])
     typer.echo(f"Intervals {MEANING[insight['looks']]}.")
 
 
@@ -247,11 +250,12 @@ def _print_distribution(found: Document | None) -> None:
     if found is None:
         return
     rows = [
-        (*_interval(amount(of["level"]), {**of, "value": of["share"]}), _up_to(of))
+        (*_interval(amount(of["level"]), {**of, "value": of["share"]}, (0.0, 1.0)), _up_to(of))
         for of in found["bins"]
     ]
     print_table("Shares around values", ("value", *FIGURE_COLUMNS[1:], "up to it"), rows)
-    quantiles = [_interval(_quantile(of["part"]), of) for of in found["quantiles"]]
+    ends = found["bins"][0]["level"], found["bins"][-1]["level"]
+    quantiles = [_interval(_quantile(of["part"]), of, ends) for of in found["quantiles"]]
     print_table("Quantiles", FIGURE_COLUMNS, quantiles)
 
 
@@ -261,12 +265,17 @@ def _up_to(of: Document) -> str:
 
 
 def _quantile(part: float) -> str:
-    return "median" if part == HALF else f"{part:.0%}"
+    return "median" if part == HALF else percent(part)
 
 
-def _interval(name: str, of: Document) -> tuple[str, str, str]:
+def _interval(
+    name: str, of: Document, bounds: tuple[float, float] | None = None
+) -> tuple[str, str, str]:
+    """A row of a table; ``bounds`` are all that is possible, if known."""
     keys = "value", "low", "high"
     value, low, high = in_digits((of["high"] - of["low"]) / 2.0, *(of[key] for key in keys))
+    if bounds is not None and tells_nothing(of["low"], of["high"], *bounds):
+        value = TOO_FEW_ANSWERS
     return name, value, f"{low} to {high}"
 
 
@@ -276,10 +285,12 @@ def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Do
     return api.insight(task, model=model)
 
 
-def _compared(name: str, row: Document) -> tuple[str, ...]:
+def _compared(name: str, row: Document, is_share: bool) -> tuple[str, ...]:
     keys = "reported", "low", "high", "public"
     half = (row["high"] - row["low"]) / 2.0
     reported, low, high, public = in_digits(half, *(row[key] for key in keys))
+    if is_share and tells_nothing(row["low"], row["high"], 0.0, 1.0):
+        reported = TOO_FEW_ANSWERS
     return name, reported, f"{low} to {high}", public
 
 

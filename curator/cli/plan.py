@@ -1,6 +1,7 @@
 """``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ from privet.protocol.limits import BATCH, DELTA
 from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import err, out, print_json, print_remarks
+from .output import PLAIN, err, out, print_json, print_remarks
 
 
 @with_settings(TaskSettings, required=("label", "holders"))
@@ -93,4 +94,8 @@ def plan(
     elif board:
         typer.echo(result.board)
     else:
-        out().print(str(result), highlight=False, markup=False)
+        console = out()
+        lines = [
+            fill(line, console.width, break_on_hyphens=False) for line in str(result).splitlines()
+        ]
+        console.print("\n".join(lines), **PLAIN)

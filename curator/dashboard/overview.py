@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 from math import ceil, floor, log10
 
 from privet.admin.results import ModelSummary, RelayReports, ReportBucket, TaskStatus
-from privet.learning.core.amounts import amount, figure, percent, tells_nothing, thousands, when
+from privet.learning.core.amounts import (
+    amount,
+    figure,
+    percent,
+    tells_enough,
+    tells_nothing,
+    thousands,
+    when,
+)
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
@@ -159,9 +167,12 @@ QUANTILES_IN_WORDS = {
 
 
 def spread_of(label: Label, insight: Insight | None) -> Spread | None:
-    """The shares of people around each level of a number; None where no bins were asked for."""
+    """The shares of people around each level of a number; None where no bins were asked for, and
+    where no share is known to ``TELLING``. Quantiles that may be anything are left out."""
     found = None if insight is None else insight.distribution
     if found is None or isinstance(label, Classes):
+        return None
+    if not any(tells_enough(each.low, each.high) for each in found.bins):
         return None
     ends = [min(each.high, 1.0) for each in found.bins]
     top = min(_round_up(ceil(100.0 * max(ends))) / 100.0, 1.0)
@@ -183,6 +194,7 @@ def spread_of(label: Label, insight: Insight | None) -> Spread | None:
         f"{QUANTILES_IN_WORDS.get(each.part, percent(each.part))} have at most "
         f"{figure(each.value, each.low, each.high, is_share=False)}{unit}"
         for each in found.quantiles
+        if not tells_nothing(each.low, each.high, *label.bounds)
     )
     return Spread(chart, said)
 

@@ -105,13 +105,14 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
     snapshot = Snapshot.of(curator, Visitor(), task_id)
     task, figures, outcome = snapshot.task, drawn_figures(snapshot), snapshot.outcome
     address = f"{own_address(request)}{request.url.path}"
-    alt = " ".join(each.sentence for each in figures)
+    question = asked(task.label)
+    alt = " ".join([question, *(each.sentence for each in figures)])
     response = page(
         request,
         "results.html",
         task=task,
         status=cases.status_of(snapshot),
-        question=asked(task.label),
+        question=question,
         figures=figures,
         waves=waves_for_strangers(snapshot) if task.is_panel else (),
         spread=spread_of(task.label, outcome),

@@ -8,12 +8,14 @@ import numpy as np
 
 from privet.admin.results import ReportSource
 from privet.learning.core.amounts import (
+    TOO_FEW_ANSWERS,
     amount,
     figure,
     in_digits,
     percent,
     share_ends,
     tells_enough,
+    tells_nothing,
     thousands,
 )
 from privet.learning.core.counts import Interval, QuestionCounts
@@ -32,6 +34,9 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.results import Comparison
 from privet.protocol.task import Task
+
+SURE = 2.0
+"""Standard errors from which on a difference is hardly chance."""
 
 
 def write_card(
@@ -193,9 +198,11 @@ def _widths(model: Model, questions: Sequence[QuestionCounts]) -> str:
         return (
             f"- Half of the groups' 95 % intervals are at most {half} wide, and all at most {most}."
         )
+    unknown = len(width) - len(known)
+    have = "has" if unknown == 1 else "have"
     return (
-        f"- {len(width) - len(known)} of {len(width)} groups have too few answers to say anything; "
-        f"half of the other groups' 95 % intervals are at most {half} wide."
+        f"- {unknown} of {len(width)} groups {have} too few answers to say anything; half of the "
+        f"other groups' 95 % intervals are at most {half} wide."
     )
 
 
@@ -224,6 +231,8 @@ def _sources(kind: LabelKind, sources: Sequence[ReportSource], worst_of_one: flo
 
 def _compared(kind: LabelKind, row: Comparison) -> list[str]:
     value, ends = kind.stated(row.reported, row.low, row.high).rstrip(")").split(" (")
+    if tells_nothing(row.low, row.high, *kind.bounds):
+        value = TOO_FEW_ANSWERS
     public = "–" if row.public is None else kind.beside(row.public, row.low, row.high)
     return [row.name, value, ends, public]
 
@@ -266,9 +275,11 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
 
 def _offset(kind: LabelKind, mean: float, error: float) -> str:
     value, unsure = map(kind.with_unit, in_digits(error, abs(mean), error))
+    side = "above" if mean >= 0 else "below"
+    sure = "" if abs(mean) > SURE * error else ", which may be chance"
     return (
-        f"- On average over the holders a group's figure is {value} "
-        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {unsure}). "
+        f"- On average over the holders a group's figure is {value} {side} what they reported "
+        f"(standard error {unsure}){sure}. "
         "Reports tell squared errors only as differences between models; `privet plan` estimates "
         "them from public records."
     )

@@ -7,7 +7,7 @@ export default {
   language: "Sprache",
   inStudysLanguage: "Diese Studie ist auf Deutsch. Alles auf Deutsch zeigen",
   previewTitle: "Das ist eine Vorschau: So sehen es die Leute. Nichts wird gesendet oder gespeichert.",
-  previewSent: "Hier würde die Nachricht gesendet, und man sähe eine Empfangsbestätigung. Das war eine Vorschau: Es wurde nichts gesendet.",
+  previewSent: "Hier würde die Nachricht gesendet, und man sähe eine Quittung. Das war eine Vorschau: Es wurde nichts gesendet.",
   oneOperator: "Zum Ausprobieren: Wer fragt, betreibt auch den Server, der Ihre Nachricht weitergibt, und könnte sehen, dass sie von Ihnen ist.",
 
   whoTitle: "Wer fragt",

@@ -5,7 +5,7 @@ export default {
   loading: "正在加载……",
   sending: "正在发送……",
   language: "语言",
-  inStudysLanguage: "本研究使用中文。全部以中文显示",
+  inStudysLanguage: "本项调查使用中文。全部以中文显示",
   previewTitle: "这是预览，显示的就是参与者将看到的内容。不会发送或存储任何内容。",
   previewSent: "正式作答时，消息会在此发送，随后显示回执。这是预览，没有发送任何内容。",
   oneOperator: "仅供试用：转发您消息的服务器也由提问方运营，对方可以看到消息来自您。",

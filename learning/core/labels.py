@@ -17,6 +17,10 @@ from .counts import QuestionCounts
 from .public_data import Floats, PublicData
 
 
+def _points(number: str) -> str:
+    return f"{number} point{'' if number == '1' else 's'}"
+
+
 class LabelKind(ABC):
     """The ``names`` of a label's figures, and ``ends``: each slot's value in every figure,
     ``(figures, slots)``. Figures are shares or not, with the ``unit`` of a hundredth of all that is
@@ -108,7 +112,7 @@ class LabelKind(ABC):
     def moved(self, distance: float) -> str:
         """A distance by which a figure was moved, as text in two digits."""
         if self.is_share:
-            return f"{amount(float(f'{100.0 * distance:.2g}'))} points"
+            return _points(amount(float(f"{100.0 * distance:.2g}")))
         return self.with_unit(amount(float(f"{distance:.2g}")))
 
 
@@ -153,7 +157,7 @@ class ClassLabel(LabelKind):
         return percent(value)
 
     def size(self, difference: float) -> str:
-        return f"{amount(float(f'{max(100.0 * difference, 0.1):.2g}'))} points"
+        return _points(amount(float(f"{max(100.0 * difference, 0.1):.2g}")))
 
 
 class NumberLabel(LabelKind):

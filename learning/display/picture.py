@@ -163,7 +163,7 @@ class Layout:
         """All about a node in one line."""
         about = [
             " and ".join(self.path(node)) or "all records",
-            f"{node.mass_text} of the mass",
+            f"{node.mass_text} of all",
         ]
         if node.value is not None:
             about.append(str(node.value))
@@ -200,7 +200,7 @@ def lay_out(
     nodes, names = [], readable_names(columns)
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
-        condition, part = "", None if reported is None else reported[node]
+        condition, part = "", None if reported is None or parent < 0 else reported[node]
         if parent >= 0:
             left = int(partition.left[parent]) == node
             split = condition_of(partition, columns, parent, left=left)
@@ -219,7 +219,7 @@ def lay_out(
                 value=None
                 if cell < 0 or model is None or unseen is None
                 else _value(model, cell, ranges, untold=_untold(model) if unseen[cell] else ""),
-                mass_ends=None if part is None or parent < 0 else (part.low, part.high),
+                mass_ends=None if part is None else (part.low, part.high),
             )
         )
     axis, note = None, ""
@@ -336,12 +336,25 @@ class _Drawing:
         self.top = MARGIN + (28.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
 
+    def shown(self) -> str:
+        """A sentence on the figures of the groups."""
+        values = [node.value for node in self.layout.nodes if node.value is not None]
+        untold = {value.untold for value in values if value.untold}
+        what = "share" if values[0].name else "mean"
+        said = f"Each shows its {what} with the 95 % interval"
+        if not untold:
+            return f"{said}."
+        why = " or ".join(f"“{each}”" for each in sorted(untold))
+        return (
+            f"{said}, or {why}." if any(not value.untold for value in values) else f"Each: {why}."
+        )
+
     def svg(self, title: str, href: Callable[[Node], str] | None) -> str:
         name, layout = self.name, self.layout
         size = f"{self.width:.0f}", f"{self.height:.0f}"
         description = f"{sum(node.cell is not None for node in layout.nodes)} groups."
         if layout.axis is not None:
-            description += " Each shows its share or mean with the 95 % interval."
+            description += f" {self.shown()}"
         description = " ".join(filter(None, (description, layout.note)))
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="{"img" if href is None else "group"}" '

@@ -149,7 +149,7 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
 
     Of the classes' intervals the one that begins lowest counts, so a model is said to beat one
     class for everybody only if it beats each, and wrongly no more often than for a class fixed
-    beforehand.
+    beforehand; but the class that the model itself has for everybody, if it has one.
     """
     label, score = model.label, "accuracy"
     question, (_, alone) = _judging(questions, model), without_label_question(questions)
@@ -163,7 +163,7 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
     for slot, name in enumerate(kind_of(label).names):
         one = np.broadcast_to(np.eye(label.slots)[slot], model.values.shape)
         more[name] = _differences(replace(before, values=one), model, question)[score]
-    always = min(more, key=lambda name: more[name].low)
+    always = min(more, key=lambda name: (more[name].low < more[name].high, more[name].low))
     return Yardsticks(
         _scores(replace(model, optimism=fixed), question, alone)[score].value,
         _differences(before, model, question)[score],
@@ -205,7 +205,8 @@ def _differences(first: Model, second: Model, question: QuestionCounts) -> dict[
         # both rest on the same noise: the difference has at most the sum of both deviations
         deviation, bias = variance**0.5 + other_variance**0.5, other_bias - bias
         difference = _corrected(question, after - before, bias, deviation**2)
-        found[score] = difference.interval(-np.inf, np.inf)
+        most = MOST.get(score, np.inf)
+        found[score] = difference.interval(-most, most)
     return found
 
 

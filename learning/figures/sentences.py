@@ -94,6 +94,8 @@ def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
             return f"The answers do not tell yet how many say {as_answer(row.name)}."
         return "The answers do not tell the mean yet."
     first = kind.in_words(row.name, row.reported, row.low, row.high)
+    if tells_little(label, row):
+        first = capital(_anything(label, [row]))
     if row.public is None:
         return f"{first}."
     public = kind.beside(row.public, row.low, row.high)
@@ -137,14 +139,21 @@ def finding_among(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
 def in_doubt(
     label: Label, overall: Sequence[Comparison], ends: Sequence[Ended], part: float
 ) -> str:
-    """A sentence on each figure's ``ends`` if that ``part`` of the answers were false."""
+    """A sentence on each figure's ``ends`` if that ``part`` of the answers were false.
+
+    Empty where these are all that is possible, as of figures of which nothing is known.
+    """
     kind, said = kind_of(label), []
     rows = list(zip(overall, ends, strict=True))[kind.independent]
     for row, of in rows:
+        if tells_nothing(of.low, of.high, *kind.bounds):
+            continue
         if kind.is_share:
             said.append(f"{share_ends(of.low, of.high)} may say {as_answer(row.name)}")
         else:
             said.append(f"{kind.with_unit(number_ends(of.low, of.high))} may be the mean")
+    if not said:
+        return ""
     return (
         f"If {percent(part)} of the answers were false and chosen for effect, anything from "
         f"{', '.join(said)}."
@@ -259,18 +268,20 @@ def _anything(label: Label, rows: Sequence[Comparison]) -> str:
 def _may_be(label: Label, of: Comparison | FigureInGroup) -> str:
     if kind_of(label).is_share:
         return f"anything from {share_ends(of.low, of.high)} may say {as_answer(of.name)}"
-    return f"the mean may be anything from {number_ends(of.low, of.high)}"
+    ends = kind_of(label).with_unit(number_ends(of.low, of.high))
+    return f"the mean may be anything from {ends}"
 
 
 def too_few(label: Label, reports: int, more: int) -> str:
     """A sentence on a number that ``reports`` do not tell to ``TELLING``; ``more`` would."""
-    return f"{_answers(reports)} too little yet: {would_tell(label, more, 'the mean')}."
+    return f"{_answers(reports)} too little yet: {would_tell(label, more)}."
 
 
-def would_tell(label: Label, more: int, where: str = "every figure") -> str:
+def would_tell(label: Label, more: int, where: str = "") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
-    to = kind_of(label).moved(TELLING * label.span)
-    return f"about {about(more)} more would give {where} to ± {to}"
+    kind = kind_of(label)
+    what = where or ("every figure" if kind.is_share else "the mean")
+    return f"about {about(more)} more would give {what} to ± {kind.moved(TELLING * label.span)}"
 
 
 def still_missing(needed: int, reports: int) -> int:
@@ -416,6 +427,8 @@ def right_more_often(
     With the ``known`` accuracy of each, these stand there, and of the difference only its ends:
     rounded, the three would not add up.
     """
+    if tells_nothing(accuracy.low, accuracy.high, -1.0, 1.0):
+        return "The answers cannot tell which is right more often."
     said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}, {ONE_ANSWER}."
     if known is not None and all(tells_enough(of.low, of.high) for of in known):
         of_first, of_second = (_people(100.0 * of.value) for of in known)

@@ -86,7 +86,7 @@ WEIGHTED = Estimator(
         ),
         "counts": Parameter(
             "automatic",
-            "Randomness may take a cell's count below zero: kept (unbiased), or raised to 0 "
+            "Randomness may take a group's count below zero: kept (unbiased), or raised to 0 "
             "(clipped); automatic raises those of numeric labels alone.",
             choices=("automatic", "unbiased", "clipped"),
         ),

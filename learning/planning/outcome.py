@@ -324,10 +324,10 @@ class Plan:
                 ". More people would not help; a file of more than "
                 f"{thousands(self.public_records)} records might."
             )
+        only = "" if self.enough or chance.startswith("less") else "only "
         return (
-            f"{capital(of)} from your file would show in {'' if self.enough else 'only '}{chance} "
-            f"of such studies; it takes {_people(self.shift_after)} to show it "
-            f"{self._often}."
+            f"{capital(of)} from your file would show in {only}{chance} of such studies; it takes "
+            f"{_people(self.shift_after)} to show it {self._often}."
         )
 
     def _in_groups(self) -> str:

@@ -1,5 +1,6 @@
 """Planning from the command line."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,15 +23,25 @@ def no_boosting(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["three classes", "a number"],
 )
 def test_a_plan_answers_in_words(
-    cli: Cli, tmp_path: Path, data: Callable[[int], bytes], label: str, score: str
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    data: Callable[[int], bytes],
+    label: str,
+    score: str,
 ) -> None:
     """What is expected, shown and gained, for classes and for numbers, in 80 columns."""
     public = tmp_path / "public.csv"
     public.write_bytes(data(100))
-    printed = cli(
+    asked = (
         "plan", "--public", str(public), "--label", label, "--holders", "20000", "--epsilon", "2",
         "--grower", "max_edge", "--mechanism", "grr", "--depth", "2",
     )  # fmt: skip
+    monkeypatch.setenv("COLUMNS", "36")
+    narrow = cli(*asked).out
+    assert not re.search(r"\d[^\S\n]*\n\d", narrow), "no number is parted by an end of a line"
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = cli(*asked)
     assert printed.code == 0
     for words in (
         "with 20\u202f000 people",
@@ -38,6 +49,7 @@ def test_a_plan_answers_in_words(
         "People needed, by precision",
     ):
         assert words in printed.out
+    assert max(map(len, printed.out.splitlines())) <= 80
     assert f"expect {score}" in printed.out
     assert "…" not in printed.out
 

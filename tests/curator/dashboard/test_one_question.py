@@ -150,6 +150,27 @@ async def test_a_number_is_shown_in_bins(http: Http, app: CuratorApp, clock: Man
     assert not [word for word in NEVER if word in main_part(stranger).lower()]
 
 
+async def test_of_a_number_that_few_answered_nothing_is_drawn_that_may_be_anything(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Neither the mean nor a share of people is stated, to strangers either; and of quantiles only
+    those that the answers tell."""
+    number = {"columns.0.kind": "numeric", "columns.0.low": "0", "columns.0.high": "10"}
+    form = await http.sign_in()
+    task = await publish(http, form, YES_NO | number | {"columns.0.unit": "cups", "bins": "6"})
+    asked = await http.published(task)
+    answered(app, asked, [2] * 30, clock())
+    page = (await http.get(f"/tasks/{task}")).text
+    assert "Share of people" not in page
+    assert " have at most " not in page
+    await form(f"/tasks/{task}/move", move="close")
+    http.cookies.clear()
+    for path in (f"/tasks/{task}", f"/tasks/{task}/results"):
+        said = words_of((await http.get(path)).text)
+        assert re.search(r"The mean may be anything from 0 to [0-9.]+ cups\.", said), path
+        assert not re.search("The mean is|Share of people|have at most", said), path
+
+
 async def test_too_few_people_are_published_knowingly(http: Http) -> None:
     """Where the figure beside the people says that they tell nothing, a plan is asked for."""
     form = await http.sign_in()

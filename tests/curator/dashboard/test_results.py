@@ -53,7 +53,7 @@ async def test_results_have_a_page_for_everybody_once_a_study_has_ended(
     picture = ElementTree.fromstring((await http.get(f"/tasks/{task}/results.svg")).text)
     described = picture.findtext(f"{SVG}desc") or ""
     (alt,) = re.findall(r'<img [^>]*alt="([^"]+)"', unescape(answer.text))
-    assert unescape(alt) == described
+    assert unescape(alt) == f"{picture.findtext(f'{SVG}title')} {described}"
     assert text_of(picture.findtext(f"{SVG}text[2]") or "no sentence") in said
     assert "Fewer than 2 000 people answered" in said
     table = list(csv.DictReader(io.StringIO((await http.get(f"/tasks/{task}/results.csv")).text)))

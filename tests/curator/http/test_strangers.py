@@ -119,6 +119,7 @@ async def test_strangers_read_no_exact_count_no_relay_and_no_moment(
         if re.search(canary, text)
     }
     assert found == set()
+    assert not [path for path, text in texts.items() if re.search(r"before \d{4}-", text)]
     listed = (await http.get(f"/v1/tasks/{made['true']}/models")).json()[0]
     assert (listed["reports"] in {STEP, 2 * STEP}, listed["step"]) == (True, STEP)
     exactly = await http.get(f"/v1/tasks/{made['true']}/models", headers=http.admin)

@@ -88,7 +88,7 @@ def test_a_card_says_which_way_reports_came() -> None:
     assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 75 points |" in card
     assert f"| in batches of library | {n // 4} | 25\u00a0% | 25 points |" in card
     assert "For one false report it is" not in card
-    assert "For one false report it is 1 points. Others" in carded(
+    assert "For one false report it is 1 point. Others" in carded(
         task, public, model, [], ways, 0.01
     )
     only = report_sources(model, {}, lambda _: 1.0)

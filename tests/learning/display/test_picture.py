@@ -63,8 +63,25 @@ def test_every_node_has_a_row_in_words() -> None:
     assert [node.get("id") for node in nodes] == [f"one-{n}" for n in (0, 1, 3, 4, 2)]
     assert [node.get("data-cell") for node in nodes] == [None, None, "1", "2", "0"]
     titles = [node.findtext(f"{SVG}title") or "" for node in nodes]
-    mass, value = "33\u00a0% of the mass", "<b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
+    mass, value = "33\u00a0% of all", "<b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
     assert titles[2] == f"age < 50 and <script> is a & b; {mass}; {value}"
+
+
+def test_a_picture_is_described_by_what_it_shows() -> None:
+    """Shares or means, and the groups of which it has none; the whole is all of it."""
+
+    def described(of: Model, untold: list[bool]) -> str:
+        layout = lay_out(TREE, COLUMNS, model=of, untold=np.array(untold))
+        return ElementTree.fromstring(to_svg(layout)).findtext(f"{SVG}desc") or ""
+
+    ends = "with the 95 % interval"
+    assert described(TWO, [False] * 3) == f"3 groups. Each shows its share {ends}."
+    assert described(NUMBERS, [False] * 3) == f"3 groups. Each shows its mean {ends}."
+    some = f"3 groups. Each shows its share {ends}, or “too few answers”."
+    assert described(THREE, [True, False, False]) == some
+    assert described(THREE, [True] * 3) == "3 groups. Each: “too few answers”."
+    nearly = [Interval(1.0 - 1e-12, 0.9, 1.0), *[Interval(0.3, 0.1, 0.5)] * 4]
+    assert lay_out(TREE, COLUMNS, reported=nearly).nodes[0].mass_text == "100\u00a0%"
 
 
 def test_bars_are_as_wide_as_the_mass() -> None:

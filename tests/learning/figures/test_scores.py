@@ -141,6 +141,27 @@ def test_accuracies_agree_with_the_shares_of_the_cells() -> None:
     assert yardsticks(replace(model, optimism=None), [asked]) is None
 
 
+def test_a_model_with_one_class_for_everybody_is_right_as_often_as_that_class() -> None:
+    """That is said of its own class, though the interval for another one may begin lower."""
+    model, asked, _ = collected("weighted", THREE, 2, 1.0, 400, 3)
+    for slot, name in enumerate(THREE.classes):
+        values = np.broadcast_to(np.eye(3)[slot], model.values.shape)
+        fixed = dict.fromkeys(MOST, (0.0, 0.0))
+        one = replace(model, values=values, values_without_reports=model.values, optimism=fixed)
+        found = yardsticks(one, [asked])
+        assert found is not None
+        assert (found.always, found.more_than_always) == (name, Interval(0.0, 0.0, 0.0))
+
+
+def test_differences_of_scores_are_possible_ones() -> None:
+    """Of accuracy at most 100 people of 100, however few the answers."""
+    model, asked, _ = collected("weighted", THREE, 2, 0.5, 40, 3)
+    values = np.roll(model.values, 1, axis=1)
+    other = replace(model, values=values, optimism=dict.fromkeys(MOST, (0.0, 0.0)))
+    for score, of in score_differences(model, other, [asked]).items():
+        assert -MOST[score] <= of.low <= of.value <= of.high <= MOST[score]
+
+
 def test_one_class_for_everybody_is_right_as_often_as_that_class_is_reported() -> None:
     """Those who were asked for the label alone count in both."""
     questions = collected_by_both(1.0, 0.4, seed=0, share=0.3)

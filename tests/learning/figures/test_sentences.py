@@ -195,8 +195,32 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     assert plain(verdict(THREE, three, 40, 0)) == (
         "These 40 answers tell too little yet: none of the 3 shares is known to ± 25 points."
     )
-    number = row(name="y", reported=2.0, low=NUMBER.low, high=0.7 * NUMBER.high, public=2.1)
-    assert "the mean may be anything from " in verdict(NUMBER, [number], 40, 0)
+    hours = NUMBER.model_copy(update={"unit": "hours"})
+    end = 0.7 * NUMBER.high
+    number = row(name="y", reported=2.0, low=NUMBER.low, high=end, public=None)
+    ends = f"he mean may be anything from {amount(NUMBER.low)} to {amount(end)} hours"
+    assert verdict(hours, [number], 40, 900) == (
+        f"These 40 answers tell too little yet: t{ends}; about 900 more would give the mean to "
+        "± 25 % of the range."
+    )
+    assert finding(hours, number) == f"T{ends}.", "also where it stands alone"
+    assert plain(finding(BINARY, wide)).startswith("Anything from 0 % to 74 % may say yes. Your")
+
+
+def test_false_answers_are_not_spoken_of_where_anything_may_be() -> None:
+    """Such a figure is known to nobody without them either."""
+    three = [row(name=name) for name in "abc"]
+    ends = [Interval(0.2, 0.0, 1.0), Interval(0.2, 0.0, 0.4), Interval(0.2, 0.0, 1.0)]
+    said = plain(in_doubt(THREE, three, ends, 0.01))
+    assert said.endswith("chosen for effect, anything from 0 % to 40 % may say b.")
+    assert in_doubt(THREE, three, ends[:1] * 3, 0.01) == ""
+
+
+def test_no_more_people_of_100_are_told_apart_than_there_are() -> None:
+    """A difference that may be anything is stated in no number."""
+    said = right_more_often("model 1", "model 2", Interval(-0.2, -1.0, 1.0))
+    assert said == "The answers cannot tell which is right more often."
+    assert "(100 fewer to 50 more)" in right_more_often("a", "b", Interval(-0.2, -1.0, 0.5))
 
 
 def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
@@ -507,6 +531,7 @@ def test_how_far_a_figure_was_moved_has_its_unit_and_two_digits() -> None:
     days = Range(name="days", low=0.0, high=60.0, unit="days")
     assert kind_of(days).moved(0.003402) == "0.0034 days"
     assert kind_of(BINARY).moved(0.003402) == "0.34 points"
+    assert kind_of(BINARY).moved(0.01) == kind_of(BINARY).size(0.01) == "1 point"
 
 
 def test_what_a_score_was_corrected_from_is_said_where_it_differs() -> None:

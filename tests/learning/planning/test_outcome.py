@@ -138,7 +138,7 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
         "20\u202f000\u202f000"
     )
     assert "601" not in said
-    assert "would show in only less than 1\u00a0% of such studies; it takes" in said
+    assert "would show in less than 1\u00a0% of such studies; it takes" in said
     assert "with a probability of less than 1\u00a0%" in said
     assert (
         "100 people at ε = 0.1 are too few to tell any overall figure: about 130\u202f000 people "
