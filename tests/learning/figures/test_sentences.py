@@ -201,7 +201,7 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     ends = f"he mean may be anything from {amount(NUMBER.low)} to {amount(end)} hours"
     assert verdict(hours, [number], 40, 900) == (
         f"These 40 answers tell too little yet: t{ends}; about 900 more would give the mean to "
-        "± 25 % of the range."
+        "± 2 hours."
     )
     assert finding(hours, number) == f"T{ends}.", "also where it stands alone"
     assert plain(finding(BINARY, wide)).startswith("Anything from 0 % to 74 % may say yes. Your")
