@@ -197,7 +197,7 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     )
     hours = NUMBER.model_copy(update={"unit": "hours"})
     end = 0.7 * NUMBER.high
-    number = row(name="y", reported=2.0, low=NUMBER.low, high=end, public=None)
+    number = replace(row(name="y", reported=2.0, low=NUMBER.low, high=end), public=None)
     ends = f"he mean may be anything from {amount(NUMBER.low)} to {amount(end)} hours"
     assert verdict(hours, [number], 40, 900) == (
         f"These 40 answers tell too little yet: t{ends}; about 900 more would give the mean to "
