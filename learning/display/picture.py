@@ -336,7 +336,7 @@ class _Drawing:
         self.top = MARGIN + (28.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
 
-    def shown(self) -> str:
+    def about_groups(self) -> str:
         """A sentence on the figures of the groups."""
         values = [node.value for node in self.layout.nodes if node.value is not None]
         untold = {value.untold for value in values if value.untold}
@@ -354,7 +354,7 @@ class _Drawing:
         size = f"{self.width:.0f}", f"{self.height:.0f}"
         description = f"{sum(node.cell is not None for node in layout.nodes)} groups."
         if layout.axis is not None:
-            description += f" {self.shown()}"
+            description += f" {self.about_groups()}"
         description = " ".join(filter(None, (description, layout.note)))
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" role="{"img" if href is None else "group"}" '
