@@ -212,13 +212,14 @@ def charts_of(
     places = _places(rows)
     marks = tuple((tick, kind.text(tick)) for tick in ticks)
     days = f"{days_of(rows[0])[0]} to {days_of(rows[-1])[1]}"
+    mean = f"Mean ({kind.measure})" if kind.measure else "Mean"
     return tuple(
         DrawnChart(
             " where ".join(
                 filter(
                     None,
                     (
-                        f"{'Share of' if kind.is_share else 'Mean'} {line.name}",
+                        f"Share of {line.name}" if kind.is_share else mean,
                         unbroken(" and ".join(ways[line.cell])),
                     ),
                 )

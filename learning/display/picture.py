@@ -531,11 +531,7 @@ def _legend(model: Model, apart: NDArray[np.bool_], known: NDArray[np.bool_]) ->
         return f"Colours by the likeliest class: {'; '.join(named)}.{rest}"
     seen = model.values[apart, -1]
     least, most = (_value_text(model, float(end)) for end in (seen.min(), seen.max()))
-    what = (
-        f"the share of {label.classes[-1]}"
-        if isinstance(label, Classes)
-        else f"the mean {label.name}"
-    )
+    what = f"the share of {label.classes[-1]}" if isinstance(label, Classes) else "the mean"
     return f"Colours by {what}, from blue: {least}, to orange: {most}.{rest}"
 
 

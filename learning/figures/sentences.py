@@ -308,7 +308,7 @@ def precision_in_words(
     ``reached`` is the planned target, if that is reached.
     """
     kind = kind_of(label)
-    what = "every share" if kind.is_share else f"the mean {label.name}"
+    what = "every share" if kind.is_share else "the mean"
 
     def to(half: float) -> str:
         if kind.is_share:
@@ -732,7 +732,7 @@ def latest_wave(label: Label, lines: Sequence[Line]) -> str | None:
         shares = ", ".join(f"{name} {share}" for name, share in said.items())
         return f"In wave {wave} the shares are: {shares}."
     ((name, only),) = said.items()
-    return f"In wave {wave} the {'share of' if kind.is_share else 'mean'} {name} is {only}."
+    return f"In wave {wave} the {f'share of {name}' if kind.is_share else 'mean'} is {only}."
 
 
 def change_in_words(
@@ -745,7 +745,7 @@ def change_in_words(
     """A change of a share or a mean, by the numbers of two waves and their values."""
     (first, before), (wave, after) = since, now
     verb, (least, most) = "rose" if sum(change) > 0.0 else "fell", sorted(map(abs, change))
-    what, points = f"mean {name}", ""
+    what, points = "mean", ""
     if kind.is_share:
         what, points = f"share of {name}", " points"
         least, most = (float(f"{100 * each:.2g}") for each in (least, most))

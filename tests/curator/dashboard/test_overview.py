@@ -136,8 +136,8 @@ async def test_a_mean_is_as_precise_as_its_interval_says(
         text_of((await http.get(f"/tasks/{task}?wanted={part * by:.6f}")).text)
         for by in (1.01, 0.99)
     ]
-    assert "The mean age is known to" in coarser
-    assert "more answers would give the mean age" in finer
+    assert "The mean is known to" in coarser
+    assert "more answers would give the mean" in finer
 
 
 async def test_the_link_comes_first_until_somebody_answers(
@@ -493,7 +493,7 @@ def test_the_target_says_of_what() -> None:
     assert precision_in_words(classes, 5_600, 5_000, 10.0).startswith("About 600 more"), "± 10.6"
     assert precision_in_words(classes, 5_020, 5_000, 10.01).startswith("About 20 more"), "± 10.03"
     metres = number.model_copy(update={"unit": "m"})
-    said = "the mean z to ± 0.1{}, which is 5 % of its range."
+    said = "the mean to ± 0.1{}, which is 5 % of its range."
     assert precision_in_words(number, 10, 9, 5.0).endswith(said.format(""))
     assert precision_in_words(metres, 10, 9, 5.0).endswith(said.format(" m"))
 

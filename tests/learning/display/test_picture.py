@@ -305,7 +305,7 @@ def test_the_colours_are_explained() -> None:
     said = {id(of): lay_out(TREE, COLUMNS, model=of).colors for of in (TWO, THREE, NUMBERS)}
     share = "Colours by the share of <b>, from blue: 10\u00a0%, to orange: 80\u00a0%."
     assert said[id(TWO)] == share
-    assert said[id(NUMBERS)] == "Colours by the mean cost, from blue: 1.0, to orange: 9.0."
+    assert said[id(NUMBERS)] == "Colours by the mean, from blue: 1.0, to orange: 9.0."
     classes = "Colours by the likeliest class: blue for a; orange for b; green for c."
     assert said[id(THREE)] == classes
     nodes = lay_out(TREE, COLUMNS, model=TWO).nodes

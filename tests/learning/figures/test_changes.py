@@ -233,5 +233,5 @@ def test_a_change_of_large_numbers_is_written_as_numbers_are() -> None:
     assert "e+" not in "".join(each.sentence for each in over.changes)
     (change,) = (each for each in over.changes if each.cell is None)
     before, low = amount(change.before), amount(change.low)
-    assert over.sentence.startswith(f"The mean income rose from {before} in wave 1 to ")
+    assert over.sentence.startswith(f"The mean rose from {before} in wave 1 to ")
     assert f"by between {low} and " in over.sentence
