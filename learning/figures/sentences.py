@@ -360,9 +360,8 @@ def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, 
     better, worse = (second, first) if of.value < 0.0 else (first, second)
     if of.low <= 0.0 <= of.high:
         return (
-            f"Decided by the {said}. It is less for {better} than for {worse} by {value}, with "
-            f"95 % confidence by anything from {low} in favour of {second} to {high} in favour of "
-            f"{first}."
+            f"Decided by the {said}. With 95 % confidence it is less for {second} by up to {low}, "
+            f"or for {first} by up to {high}."
         )
     least, most = (high, low) if of.high < 0.0 else (low, high)
     return (

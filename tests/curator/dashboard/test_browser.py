@@ -803,7 +803,7 @@ def test_results_are_read_saved_and_shown_in_another_page(
         assert violations(tab.locator(".findings")) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     with tab.expect_download() as saved:
-        tab.get_by_role("button", name="PNG").click()
+        tab.get_by_role("button", name="PNG of results").click()
     png = Path(saved.value.path()).read_bytes()
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20]) == 1280

@@ -361,6 +361,28 @@ async def test_a_comparison_begins_with_which_is_better(
         assert f" {percent(values[gaps.argmax()])}" in first, "that in which they differ most"
 
 
+async def test_models_of_unlike_trees_show_all_that_they_predict(
+    http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where answers are too few for an interval; here as if the trees had no group alike."""
+    monkeypatch.setattr("privet.curator.dashboard.models.pairs_of", lambda *_: [])
+    task = await http.task(holders=1_000, epsilon=1.0, depth=3, grower="cart")
+    answer_all(app, task, clock, 60)
+    for estimator in ("weighted", "pruned"):
+        await http.fit(task, estimator=estimator)
+    await http.sign_in()
+    page = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
+    sides = page.split('aria-label="Groups of model')[1:]
+    assert len(sides) == 2
+    assert "<details" not in "".join(sides).split("<footer")[0]
+    for number, side in zip((1, 2), sides, strict=True):
+        fitted = app.state.curator.models.get(task, number).model
+        unseen = cells_untold(fitted, untold_by_reports(app, task, number))
+        assert unseen.any()
+        for value in fitted.values[unseen][:, 1]:
+            assert f"too few answers, predicts 1 {percent(value)}" in side
+
+
 async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
