@@ -57,7 +57,7 @@ REFUSALS_IN_WORDS = {
 }
 
 
-SHARE = "Share the results: they have a page that everybody can read.", "share"
+SHARE = "Share the results: a page for everybody.", "share"
 """The last step of a study that has ended."""
 
 

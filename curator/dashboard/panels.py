@@ -16,7 +16,7 @@ from privet.protocol.task import Task
 
 from ..operations.panels import CellLine, PanelOverTime, WaveStatus, panel_of
 from ..operations.snapshot import Snapshot
-from .overview import Step
+from .overview import SHARE, Step
 from .pages import Wave, days_of, unbroken
 from .visitor import Visitor
 
@@ -159,11 +159,7 @@ def next_step_of_panel(
             "Nobody answered: create another study.",
             "waves",
         ),
-        (
-            panel.phase.is_final and shares_results,
-            "Share the results: a page for everybody.",
-            "share",
-        ),
+        (panel.phase.is_final and shares_results, *SHARE),
         (
             has_features and bool(latest) and not unfitted,
             f"Read the model of wave {(latest or [0])[-1]}, on its page.",
