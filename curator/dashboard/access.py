@@ -35,7 +35,7 @@ MAY = {
 }
 """The rights of each scope in words, the least dangerous for people first."""
 HASH = re.compile(r"[0-9a-f]{16,}")
-NAMES = {"number": "model"}
+NAMES = {"number": "model", "estimator": "way to fit"}
 """Facts of an entry in people's words."""
 
 router = APIRouter(

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from privet.admin.results import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural
+from privet.curator.dashboard.pages import QUOTED, TASK_WORD, in_words, of_studies, plural
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS, Visitor
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
@@ -599,6 +599,8 @@ async def test_the_audit_log_names_studies(http: Http) -> None:
     assert f'<a href="/tasks/{task}">Hours of sleep</a>' in row
     shown, folded = row.split("<details>")
     assert not re.search("[0-9a-f]{16}", shown.replace(task, ""))
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    assert f"model 1; way to fit {in_words('weighted')}" in (await http.get("/access")).text
     detail = next(each for each in await http.audit() if each["action"] == "task created")["detail"]
     assert detail["public"] in folded
     await form(f"/tasks/{task}/delete", name="Hours of sleep")
