@@ -387,7 +387,8 @@ def _asks(question: Document) -> Document:
 def _label(label: Document) -> str:
     if label["kind"] == "classes":
         return f"{label['name']}: one of {', '.join(label['classes'])}"
-    return f"{label['name']}: a number from {amount(label['low'])} to {amount(label['high'])}"
+    ends = f"{amount(label['low'])} to {amount(label['high'])} {label.get('unit') or ''}"
+    return f"{label['name']}: a number from {ends}".rstrip()
 
 
 def _feature(feature: Feature) -> tuple[str, str, str, Any]:

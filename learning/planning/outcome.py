@@ -377,16 +377,19 @@ class Plan:
     def _known(self) -> str:
         """The precision of overall figures, and what it rests on."""
         of = f"{self._people_asked} at ε = {self.epsilon:g}"
+        what, none, them = "every overall figure", "any overall figure", "them"
+        if self.score != "accuracy":
+            what, none, them = "the mean", "the mean", "it"
         when = ", however often you look"
         if self.looks == "once":
             when = " at one look, set beforehand"
         if self.expected is None:
             when = f", whatever people answer{when}"
         if self.tells:
-            return f"{of} give every overall figure to ± {self.amount(self.here.half_width)}{when}."
+            return f"{of} give {what} to ± {self.amount(self.here.half_width)}{when}."
         return (
-            f"{of} are {TOO_FEW} any overall figure: {_people(self.telling_after)} "
-            f"would give them to ± {self.amount(TELLING * self.span)}."
+            f"{of} are {TOO_FEW} {none}: {_people(self.telling_after)} would give {them} to "
+            f"± {self.amount(TELLING * self.span)}."
         )
 
     def _needed(self) -> str:
@@ -565,9 +568,12 @@ class Plan:
             f"{thousands(self.public_records)} public records is {found}"
         )
         if self.expected is None:
-            share = "each share" if self.score == "accuracy" else "the mean"
-            half_width = self.amount(self.here.half_width)
-            gives = f"{with_these}, {share} is known to ± {half_width}"
+            share, any_ = "each share", "any share"
+            if self.score != "accuracy":
+                share = any_ = "the mean"
+            gives = f"{with_these}, {share} is known to ± {self.amount(self.here.half_width)}"
+            if not self.tells:
+                gives = f"{with_these}, there are too few answers to tell {any_}"
             if panel is not None:
                 power = _chance(panel.modes[0].power)
                 change = f"a change of {shift} between two waves found"

@@ -165,10 +165,13 @@ async def test_of_a_number_that_few_answered_nothing_is_drawn_that_may_be_anythi
     assert " have at most " not in page
     await form(f"/tasks/{task}/move", move="close")
     http.cookies.clear()
+    said_of_study = words_of((await http.get(f"/tasks/{task}")).text)
     for path in (f"/tasks/{task}", f"/tasks/{task}/results"):
         said = words_of((await http.get(path)).text)
         assert re.search(r"The mean may be anything from 0 to [0-9.]+ cups\.", said), path
-        assert not re.search("The mean is|Share of people|have at most", said), path
+        assert not re.search("The mean is|Share of people|have at most|●", said), path
+    assert "●" not in (await http.get(f"/tasks/{task}/results.svg")).text
+    assert "a number from 0 to 10 cups" in said_of_study
 
 
 async def test_too_few_people_are_published_knowingly(http: Http) -> None:

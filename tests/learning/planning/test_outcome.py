@@ -144,6 +144,16 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
         "100 people at ε = 0.1 are too few to tell any overall figure: about 130\u202f000 people "
         "would give them to ± 25.0 points."
     ) in said
+    alone = replace(plan, expected=None, gains={})
+    assert "601" not in alone.board
+    assert "there are too few answers to tell any share." in alone.board
+    mean = replace(alone, score="mean squared error", span=5.0)
+    assert "there are too few answers to tell the mean." in mean.board
+    assert (
+        "are too few to tell the mean: about 130\u202f000 people would give it to ± "
+        in (mean.details[0])
+    )
+    assert " give the mean to ± 0.015" in replace(PLAN, score="mean squared error").details[0]
     assert "For ± 2.0 points this task takes about 20\u202f000\u202f000 people" in said
     assert "Stop as soon as the difference that matters is listed" in said
     never = replace(plan, shift_after=None).answers[-1]
