@@ -137,7 +137,7 @@ async def test_a_mean_is_as_precise_as_its_interval_says(
         for by in (1.01, 0.99)
     ]
     assert "The mean is known to" in coarser
-    assert "more answers would give the mean" in finer
+    assert "more answers would give the mean to ± " in finer
 
 
 async def test_the_link_comes_first_until_somebody_answers(
