@@ -940,7 +940,7 @@ def test_a_study_that_has_all_its_answers_says_so(curator: RunningCurator, tab: 
 
 SAID = {
     "missed": ("your turn was wave 1", "Sie waren in Welle 1", "su turno era la", "截至"),
-    "between": ("Next is wave 2", "Welle 2 von 2, von", "oleada 2 de 2, entre", "第 2 轮"),
+    "between": ("Next is wave 2", "Welle 2 von 2, von", "oleada 2 de 2, del", "第 2 轮"),
     "over": ("This study ended on", "endete am", "terminó el", "结束"),
 }
 """What a panel's page says to who comes out of turn, in the languages in their order."""
