@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Self
 
 from privet.admin.results import WaveDates
 from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
 from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
-from privet.learning.figures.results import Line
+from privet.learning.figures.results import Line, WaveFigure
 from privet.learning.figures.sentences import in_short, latest_wave
 from privet.protocol.features import Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
@@ -77,7 +78,7 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
     if panel is None or task.panel_id is None:
         raise TypeError("this task has no waves")
     found = panel_of(snapshot) if snapshot.reads else None
-    rows = waves_for_strangers(snapshot) if found is None else found.waves
+    rows = PanelForAll.of(snapshot).rows if found is None else found.waves
     ways = _ways(task, found)
     lines = () if found is None else found.lines[kind_of(task.label).independent]
     in_cells = () if found is None else found.cells[:MOST_LISTED]
@@ -97,16 +98,30 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
     )
 
 
-def waves_for_strangers(snapshot: Snapshot) -> list[WaveRow]:
-    """The waves as strangers see them."""
-    rows = []
-    for number, wave in enumerate(snapshot.task.waves, 1):
-        there = snapshot.of_wave(wave.id)
-        known = None if there is None else in_short(wave.label, there.overall or ())
-        phase = Phase.DELETED if there is None else there.phase
-        row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
-        rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
-    return rows
+@dataclass(frozen=True)
+class PanelForAll:
+    """The waves of a panel as strangers see them, with the figures of those that are over."""
+
+    rows: Sequence[WaveRow]
+    latest: str | None
+    charts: tuple[DrawnChart, ...]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        label, rows, figures = snapshot.task.label, list[WaveRow](), dict[str, list[WaveFigure]]()
+        for number, wave in enumerate(snapshot.task.waves, 1):
+            there = snapshot.of_wave(wave.id)
+            overall = () if there is None else there.overall or ()
+            phase = Phase.DELETED if there is None else there.phase
+            row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
+            known = in_short(label, overall)
+            rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
+            for of in overall if known else ():
+                found = WaveFigure(number, 0, of.reported, of.low, of.high)
+                figures.setdefault(of.name, []).append(found)
+        lines = tuple(Line(name, tuple(each)) for name, each in figures.items())
+        some = lines[kind_of(label).independent]
+        return cls(rows, latest_wave(label, lines), charts_of(label, some, rows, {None: ()}))
 
 
 def waves_in_short(

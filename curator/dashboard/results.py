@@ -23,7 +23,7 @@ from ..operations import tasks as cases
 from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
 from .pages import POLICY, PageRoute, data_url, own_address, page
-from .panels import waves_for_strangers
+from .panels import PanelForAll
 from .visitor import Visitor
 
 PAGE = "/tasks/{task_id}/results"
@@ -52,7 +52,8 @@ def picture_of(task: Task, figures: Sequence[Finding], host: str = "") -> str:
 
 @dataclass(frozen=True)
 class Groups:
-    """Figures of groups of people, as a picture and as a table too."""
+    """Figures of groups of people, as a picture and as a table too; none is tested for a difference
+    from the public one."""
 
     findings: Sequence[Finding]
     picture: str
@@ -83,6 +84,7 @@ def groups_of_people(
                     least=least,
                     most=most,
                     is_share=is_share,
+                    differs=False,
                 )
             )
     picture = data_url("image/svg+xml", picture_of(task, found))
@@ -114,7 +116,7 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
         status=cases.status_of(snapshot),
         question=question,
         figures=figures,
-        waves=waves_for_strangers(snapshot) if task.is_panel else (),
+        panel=PanelForAll.of(snapshot) if task.is_panel else None,
         spread=spread_of(task.label, outcome),
         groups=groups_of_people(snapshot, outcome),
         doubt=outcome.if_false if outcome else "",

@@ -176,14 +176,13 @@ def collection(
     precise = WANTED[0] if number is None else number
     if snapshot.reads:
         insight = insight_of(snapshot, newest)
-        reached = 0.0
         if number is None:
-            precise, reached = target_near(snapshot, planned or 0, status.reports, newest, insight)
+            precise = target_near(snapshot, planned or 0, status.reports, newest, insight)
         if not snapshot.phase.has_ended:
             goal = needed_for(snapshot, newest, insight)
             if goal is not None:
                 enough = goal(half_width(task, precise))
-                needed = precision_in_words(task.label, enough, status.reports, precise, reached)
+                needed = precision_in_words(task.label, enough, status.reports, precise)
         overall = snapshot.shares if insight is None else insight.overall
         impossible = snapshot.impossible
         if status.reports and not impossible:
@@ -412,22 +411,22 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
 
 def target_near(
     snapshot: Snapshot, planned: int, reports: int, newest: int | None, insight: Insight | None
-) -> tuple[float, float]:
+) -> float:
     """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
-    while they come in; where that is reached, the first that is not, and that one."""
+    while they come in; where that is reached, the first that is not."""
     given = WANTED[0]
     task, at_plan = snapshot.task, snapshot.reports_needed(as_planned=True)
     needed = needed_for(snapshot, newest, insight)
     if at_plan is None or needed is None:
-        return WANTED[-1], 0.0
+        return WANTED[-1]
     for each in WANTED:
         if at_plan(half_width(task, each)) > planned:
             break
         given = each
     for each in WANTED[WANTED.index(given) :]:
         if not is_reached(needed(half_width(task, each)), reports, each):
-            return each, 0.0 if each == given else given
-    return WANTED[-1], given
+            return each
+    return WANTED[-1]
 
 
 def newest_of(models: Sequence[ModelSummary]) -> int | None:

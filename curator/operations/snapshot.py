@@ -141,7 +141,7 @@ class Snapshot:
             return "Open: figures may still change."
         if self.phase is Phase.NOT_YET_OPEN and self.waves:
             return "Waves are still to open: figures may still change."
-        late = [self._seen(each.settles) for each in taking if each.takes_late(now)]
+        late = [end_of_hour(each.settles) for each in taking if each.takes_late(now)]
         last = max(filter(None, late), default=None)
         if last is None:
             return ""

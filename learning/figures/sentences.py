@@ -208,7 +208,7 @@ def finding_in_group(label: Label, group: Group, of: FigureInGroup, path: Sequen
         stated = f"{of.name}: {TOO_FEW_ANSWERS}"
     elif not tells_enough(of.low, of.high, label.span):
         stated = _may_be(label, of)
-    return f"Where {where}, {stated} (about {percent(group.part)} of all people)."
+    return f"Where {where}, {stated} (about {percent(group.part)} of those who answered)."
 
 
 def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:
@@ -300,13 +300,8 @@ def is_reached(needed: int, reports: int, wanted: float) -> bool:
     return float(f"{wanted * (needed / reports) ** 0.5:.{digits}g}") <= wanted
 
 
-def precision_in_words(
-    label: Label, needed: int, reports: int, wanted: float, reached: float = 0.0
-) -> str:
-    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
-
-    ``reached`` is the planned target, if that is reached.
-    """
+def precision_in_words(label: Label, needed: int, reports: int, wanted: float) -> str:
+    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence."""
     kind = kind_of(label)
     what = "every share" if kind.is_share else "the mean"
 
@@ -318,11 +313,8 @@ def precision_in_words(
 
     if is_reached(needed, reports, wanted):
         return f"{capital(what)} is known to {to(wanted)}."
-    first = f"{capital(what)} is known to {to(reached)}. " if reached else ""
-    more = " more" if reports or reached else ""
-    return (
-        f"{first}About {about(needed - reports)}{more} answers would give {what} to {to(wanted)}."
-    )
+    more = " more" if reports else ""
+    return f"About {about(needed - reports)}{more} answers would give {what} to {to(wanted)}."
 
 
 def which_is_better(

@@ -321,7 +321,7 @@ class Plan:
         if self.shift_after is None:
             return (
                 f"Do not count on seeing {of} from your file: {chance} of such studies show it"
-                ". More people would not help; a file of more than "
+                ". More people would not show it; a file of more than "
                 f"{thousands(self.public_records)} records might."
             )
         only = "" if self.enough or chance.startswith("less") else "only "

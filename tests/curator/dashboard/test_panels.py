@@ -219,6 +219,21 @@ async def test_strangers_read_what_the_answers_of_waves_say_once_they_are_over(
         assert f"<td>1 {said}</td>" in await row(page)
     await http.sign_in()
     assert f"<td>1 {said}</td>" in await row("/results")
+    page = unescape((await http.get(address)).text)
+    assert f"In wave 1 the share of 1 is {said}." in page
+    assert 'role="img"' not in page, "one wave is no line"
+    clock.advance(12 * 86_400)
+    answer(app.state.curator, panel.waves[1], [YES] * 400)
+    await http.fit(panel.waves[1].id)
+    clock.advance(20 * 86_400)
+    page = unescape((await http.get(address)).text)
+    (*_, now) = (await http.get(f"/v1/tasks/{panel.waves[1].id}/status")).json()["results"][
+        "figures"
+    ]
+    stated = figure(now["value"], now["low"], now["high"], is_share=True)
+    assert f"In wave 2 the share of 1 is {stated}." in page
+    (chart,) = re.findall(r'role="img" aria-label="([^"]+)"', page)
+    assert f"wave 1 {said}, wave 2 {stated}" in chart
 
 
 async def test_what_is_deleted_is_counted_with_its_waves(

@@ -105,7 +105,8 @@ async def test_groups_of_people_have_their_figures(
         assert len(rows) == len(groups)
         for row, group in zip(rows, groups, strict=True):
             (of,) = group["figures"]
-            assert f"(about {' '.join(percent(group['part']).split())} of all people)." in said
+            part = " ".join(percent(group["part"]).split())
+            assert f"(about {part} of those who answered)." in said
             assert row["figure"].startswith(f"{of['name']} where ")
             for name in ("value", "low", "high", "public"):
                 assert float(row[name]) == pytest.approx(of[name])

@@ -388,7 +388,7 @@ def test_one_account_says_whether_counts_may_still_grow(
     assert said(by_date) == said(by_hand)
     assert said(by_hand).startswith("Open: ")
     clock.advance(ends - clock())
-    last = datetime.fromtimestamp(ends + LATE_SECONDS, UTC)
+    last = datetime.fromtimestamp(-(-(ends + LATE_SECONDS) // 3_600) * 3_600, UTC)
     end = f"{last.day} {last:%B %Y, %H:%M} UTC"
     assert f"until {end}" in said(by_date)
     close_task(curator, ADMIN, by_hand.id)

@@ -186,7 +186,8 @@ def test_a_plan_says_what_nothing_gives() -> None:
     )
     assert alone.answers[0] == (
         "Do not count on seeing a difference of 5.0 points from your file: 10\u00a0% of such "
-        "studies show it. More people would not help; a file of more than 1\u202f200 records might."
+        "studies show it. More people would not show it; a file of more than 1\u202f200 records "
+        "might."
     )
     assert "at one look, set beforehand" in alone.details[0]
     assert "earlier looks prove nothing" in said

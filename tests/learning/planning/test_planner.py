@@ -185,7 +185,7 @@ def test_no_number_of_reports_shows_less_than_public_records_leave_open() -> Non
     """A hundred records: the plan says so, and the sizes of precisions are as before."""
     found = planned(100, target_shift=0.05, **QUICK)
     assert found.shift_after is None
-    assert "More people would not help; a file of more than" in found.answers[0]
+    assert "More people would not show it; a file of more than" in found.answers[0]
     sizes = {size.half_width: size.holders for size in found.sample_sizes}
     assert list(sizes) == [0.05, 0.03, 0.02, 0.01]
     assert sizes[0.02] == found.stop_after
