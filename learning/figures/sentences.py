@@ -205,7 +205,7 @@ def finding_in_group(label: Label, group: Group, of: FigureInGroup, path: Sequen
     kind, where = kind_of(label), " and ".join(path) or "anything"
     stated = lowered(kind.in_words(of.name, of.value, of.low, of.high))
     if tells_nothing(of.low, of.high, *label.bounds):
-        stated = f"{of.name}: {TOO_FEW_ANSWERS}"
+        stated = f"{of.name if kind.is_share else 'the mean'}: {TOO_FEW_ANSWERS}"
     elif not tells_enough(of.low, of.high, label.span):
         stated = _may_be(label, of)
     return f"Where {where}, {stated} (about {percent(group.part)} of those who answered)."

@@ -104,3 +104,7 @@ def test_a_group_in_words() -> None:
     assert plain(finding_in_group(BINARY, group, nothing, path[:1])) == (
         "Where age ≥ 40, yes: too few answers (about 23 % of those who answered)."
     )
+    nothing = FigureInGroup("y", 2.0, *NUMBER.bounds, 1.0)
+    assert plain(finding_in_group(NUMBER, group, nothing, path[:1])) == (
+        "Where age ≥ 40, the mean: too few answers (about 23 % of those who answered)."
+    )
