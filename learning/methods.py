@@ -72,6 +72,11 @@ ESTIMATORS: dict[str, Estimator] = {
 DEFAULT_ESTIMATOR = DRIFT.name
 
 
+def starts_from_model(model: Model) -> bool:
+    """True if a model is a public model that reports moved, not an average of counts."""
+    return model.estimator in ESTIMATORS and ESTIMATORS[model.estimator].takes_base
+
+
 @dataclass(frozen=True, eq=False)
 class Fitting:
     """All of a fit but the reports: an estimator with its parameters, the label, public data.

@@ -1,23 +1,25 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from privet.admin.results import SERVING, ModelChange, ModelSummary
-from privet.learning.core.amounts import tells_nothing, thousands
+from privet.learning.core.amounts import in_digits, percent, tells_nothing, thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.estimator import Estimator
 from privet.learning.core.labels import kind_of
 from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.public_data import Floats
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import (
     SUMMARY,
@@ -30,6 +32,7 @@ from privet.learning.display.picture import (
 )
 from privet.learning.export.formats import EXPORTS
 from privet.learning.figures.compare import Insight
+from privet.learning.figures.node_shares import figures_in_cells
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
@@ -48,7 +51,7 @@ from privet.learning.figures.sentences import (
     why_less,
     worth_of_accuracy,
 )
-from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, starts_from_model
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.conditions import readable_names
 from privet.protocol.errors import InvalidRecord, InvalidRequest
@@ -61,6 +64,7 @@ from privet.tables.text_format import Stated
 from ..http.model_files import exported
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..operations import models, panels, predictions
+from ..operations.curator import Curator
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.snapshot import Snapshot, unstated_of
@@ -146,20 +150,23 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
-    without = model.values_without_reports
+    public = snapshot.public_values(model)
+    before = [None] * model.values.shape[1] if public is None else known_of(public[cell])
+    of_model, shares = starts_from_model(model), snapshot.node(number, node)
     return page(
         request,
         "node.html",
         info=info,
         so_far=later_reports(snapshot, info),
-        before=None if cell < 0 or without is None else without[cell].tolist(),
+        before=before if cell >= 0 and (of_model or shares is None) else None,
+        of_model=of_model,
         task=task,
         number=number,
         splits=readable_path(model.partition, task.columns, node),
         question=asked(task.label),
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
-        public_share=None if cell < 0 else float(model.public_share[cell]),
-        shares=snapshot.node(number, node),
+        public_share=None if cell < 0 else public_part(model, cell, before),
+        shares=shares,
         untold=cell >= 0 and bool(cells_untold(model, snapshot.untold(model))[cell]),
         is_share=isinstance(task.label, Classes),
         text=partial(in_decimals, decimals=decimals_of(task.label)),
@@ -201,6 +208,11 @@ def predict(
         "prediction.html",
         task=task,
         question=asked(task.label),
+        said=guess_in_words(task, predicted),
+        in_file=figure_of_file(curator, task_id, answers.model.model, predicted)
+        if is_untold(task, predicted)
+        else None,
+        file=YOUR_FILE if visitor.reads else PUBLIC_FILE,
         certain=is_certain(task, predicted),
         likeliest=likeliest_in_cell(task, predicted),
         untold=is_untold(task, predicted),
@@ -214,6 +226,7 @@ def predict(
         prediction=predicted,
         rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),
+        text=number_of(task, predicted),
     )
 
 
@@ -447,6 +460,7 @@ def picture(
         "whose": whose,
         "nodes": nodes,
         "is_share": isinstance(task.label, Classes),
+        "of_public": "public model" if starts_from_model(model) else "public records",
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
@@ -647,6 +661,56 @@ def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:
     if not isinstance(task.label, Classes):
         return tells_nothing(low, high, *task.label.bounds)
     return all(tells_nothing(low[name], high[name], 0.0, 1.0) for name in low)
+
+
+def number_of(task: Task, prediction: Mapping[str, Any]) -> Callable[[float], str]:
+    """The text of a number, in no more digits than the interval of the record's cell has."""
+    if is_untold(task, prediction):
+        return partial(in_decimals, decimals=decimals_of(task.label))
+    low, high = prediction["cell_low"], prediction["cell_high"]
+    return lambda number: in_digits((high - low) / 2.0, number)[0]
+
+
+def guess_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
+    """A prediction as a guess, such as "probably yes (81 %)"."""
+    said = prediction["label"]
+    if isinstance(task.label, Classes):
+        share = prediction["probabilities"][str(said)]
+        return f"{'probably' if share > 0.5 else 'most likely'} {said} ({percent(share)})"
+    unit = f" {task.label.unit}" if task.label.unit else ""
+    return f"about {number_of(task, prediction)(said)}{unit}"
+
+
+def figure_of_file(
+    curator: Curator, task_id: str, model: Model, prediction: Mapping[str, Any]
+) -> float | None:
+    """The public records' share of the predicted class, or their mean, in a prediction's cell."""
+    label, public = model.label, curator.store.tasks.public_data(task_id)
+    figures = known_of(figures_in_cells(label, public, model.partition)[prediction["cell"]])
+    classes = label.classes if isinstance(label, Classes) else (prediction["label"],)
+    return figures[classes.index(prediction["label"])]
+
+
+def known_of(figures: Floats) -> list[float | None]:
+    """Figures of a cell, None for NaN."""
+    return [None if np.isnan(each) else float(each) for each in figures]
+
+
+def public_part(model: Model, cell: int, public: Sequence[float | None]) -> float | None:
+    """The part of a cell's value that comes from the ``public`` figures there, 0 to 1.
+
+    None where the value is no average of these and of others that are possible, as where noise made
+    a count negative, or where answers of other cells moved it far.
+    """
+    part, (low, high) = float(model.public_share[cell]), model.label.bounds
+    if part == 0.0:
+        return part
+    if None in public:
+        return None
+    rest = model.values[cell] - part * np.array(public, dtype=np.float64)
+    rounding = 1e-6 * (high - low)
+    fits = (rest >= (1.0 - part) * low - rounding) & (rest <= (1.0 - part) * high + rounding)
+    return part if fits.all() else None
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:

@@ -194,6 +194,7 @@ templates = Environment(
     lstrip_blocks=True,
 )
 templates.filters |= {
+    "capital": capital,
     "percent": percent,
     "amount": amount,
     "amount_of": amount_of,

@@ -34,6 +34,7 @@ from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
     NodeShares,
     consistent_masses,
+    figures_in_cells,
     node_shares,
     reports_for_cells,
     untold_cells,
@@ -42,6 +43,7 @@ from privet.learning.figures.precision import narrowed, overall_precision
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.scores import yardsticks
 from privet.learning.figures.sentences import around_centres, differs
+from privet.learning.methods import starts_from_model
 from privet.learning.planning.detection import Collection
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol.errors import InvalidRequest
@@ -424,6 +426,15 @@ class Snapshot:
         mass = replace(found.mass, reported=consistent_masses(question)[node])
         return replace(found, mass=mass)
 
+    def public_values(self, model: Model) -> Floats | None:
+        """The figures of public data alone in each cell, ``(cells, figures)``, NaN where nothing.
+
+        The public model's values, where the estimator starts from one, else the public records'.
+        """
+        if starts_from_model(model):
+            return model.values_without_reports
+        return figures_in_cells(model.label, self.public, model.partition)
+
     def layout(self, model: Model) -> Layout:
         """The layout of a picture of a model of the task.
 
@@ -439,7 +450,7 @@ class Snapshot:
         return lay_out(
             model.partition,
             task.columns,
-            model=model,
+            model=replace(model, values_without_reports=self.public_values(model)),
             mass=mass,
             ranges=model.ranges(rows_to_predict(public)),
             reported=reported,

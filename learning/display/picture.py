@@ -168,7 +168,7 @@ class Layout:
         if node.value is not None:
             about.append(str(node.value))
             if node.value.public is not None:
-                about.append(f"{node.value.text_of(node.value.public)} without reports")
+                about.append(f"{node.value.text_of(node.value.public)} by public data")
         return "; ".join(about)
 
 
@@ -275,7 +275,9 @@ def _value(
     slot = int(_slots(model)[cell])
     value, low, high = (float(at[cell, slot]) for at in (model.values, model.low, model.high))
     without = model.values_without_reports
-    before = None if without is None else float(without[cell, slot])
+    before = (
+        None if without is None or np.isnan(without[cell, slot]) else float(without[cell, slot])
+    )
     within = None
     if ranges is not None and ranges[0][cell, slot] <= value <= ranges[1][cell, slot]:
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])

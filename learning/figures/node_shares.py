@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.features import Label
+from privet.protocol.partition import Partition
 
 from ..core.amounts import tells_nothing
 from ..core.contrasts import contrast_variance
@@ -76,6 +77,14 @@ def node_shares(
         expected = list((kind.ends @ there).tolist())
     rows = map(Share, kind.names, reported, expected)
     return NodeShares(share, tuple(rows))
+
+
+def figures_in_cells(label: Label, public: PublicData, partition: Partition) -> Floats:
+    """The public records' figures in each cell, ``(cells, figures)``: NaN where there are none."""
+    counts = public_counts(label, public, partition)
+    records = counts.sum(axis=1, keepdims=True)
+    there = counts / np.where(records > 0.0, records, np.nan)
+    return np.asarray(there @ kind_of(label).ends.T)
 
 
 def node_masses(question: QuestionCounts) -> list[Interval]:
