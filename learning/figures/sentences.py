@@ -208,7 +208,7 @@ def finding_in_group(label: Label, group: Group, of: FigureInGroup, path: Sequen
         stated = f"{of.name if kind.is_share else 'the mean'}: {TOO_FEW_ANSWERS}"
     elif not tells_enough(of.low, of.high, label.span):
         stated = _may_be(label, of)
-    return f"Where {where}, {stated} (about {percent(group.part)} of those who answered)."
+    return f"Where {where} (about {percent(group.part)} of those who answered), {stated}."
 
 
 def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:

@@ -106,7 +106,7 @@ async def test_groups_of_people_have_their_figures(
         for row, group in zip(rows, groups, strict=True):
             (of,) = group["figures"]
             part = " ".join(percent(group["part"]).split())
-            assert f"(about {part} of those who answered)." in said
+            assert f"(about {part} of those who answered), " in said
             assert row["figure"].startswith(f"{of['name']} where ")
             for name in ("value", "low", "high", "public"):
                 assert float(row[name]) == pytest.approx(of[name])

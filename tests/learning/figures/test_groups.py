@@ -94,17 +94,17 @@ def test_a_group_in_words() -> None:
     unknown = FigureInGroup("yes", 0.61, 0.34, 0.88, 0.22)
     group = Group(3, 0.23, (known,))
     assert plain(finding_in_group(BINARY, group, known, path)) == (
-        "Where age ≥ 40 and smoker is yes, 28 % say yes (17 % to 39 %) (about 23 % of those who "
-        "answered)."
+        "Where age ≥ 40 and smoker is yes (about 23 % of those who answered), 28 % say yes "
+        "(17 % to 39 %)."
     )
     assert plain(finding_in_group(BINARY, group, unknown, path[:1])) == (
-        "Where age ≥ 40, anything from 34 % to 88 % may say yes (about 23 % of those who answered)."
+        "Where age ≥ 40 (about 23 % of those who answered), anything from 34 % to 88 % may say yes."
     )
     nothing = FigureInGroup("yes", 0.5, 0.0, 1.0, 0.22)
     assert plain(finding_in_group(BINARY, group, nothing, path[:1])) == (
-        "Where age ≥ 40, yes: too few answers (about 23 % of those who answered)."
+        "Where age ≥ 40 (about 23 % of those who answered), yes: too few answers."
     )
     nothing = FigureInGroup("y", 2.0, *NUMBER.bounds, 1.0)
     assert plain(finding_in_group(NUMBER, group, nothing, path[:1])) == (
-        "Where age ≥ 40, the mean: too few answers (about 23 % of those who answered)."
+        "Where age ≥ 40 (about 23 % of those who answered), the mean: too few answers."
     )
