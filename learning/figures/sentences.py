@@ -172,10 +172,10 @@ def little_beside(rows: int) -> str:
     if often <= TARGET:
         return ""
     return (
-        f"Your file has {thousands(rows)} row{'' if rows == 1 else 's'}. However many people "
-        f"answer, where it says {percent(0.5)} only a difference of {100.0 * often:.0f} points or "
-        f"more shows, or of {100.0 * once:.0f} if you look once, at the end. Beside a larger file "
-        "smaller ones do."
+        f"With only {thousands(rows)} row{'' if rows == 1 else 's'} to compare with, a difference "
+        f"from your file under {100.0 * often:.0f} points would mostly not show, however many "
+        f"people answer (under {100.0 * once:.0f} if you look once, at the end). A larger file "
+        "shows smaller ones."
     )
 
 

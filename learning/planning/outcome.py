@@ -22,17 +22,20 @@ from ..core.amounts import (
 from ..core.looks import Looks
 from ..core.public_data import Floats
 from ..figures.sentences import around_centres
+from .populations import SCARCE
 
 ASK_FOR_REGISTER = (
     "Do you have a list of the people you ask, without their answers, or a table that counts them? "
     "With it reports may disclose the columns that you know anyway, and their groups are counted: "
-    "no other setting was measured to gain as much."
+    "of all settings that were measured, this gains most."
 )
 TOO_FEW = "too few to tell"
 WORSE = (
     "A gain below 0 means that a model of this many answers predicts worse in that case than your "
     "file does without them."
 )
+HARDLY = 0.005
+"""Gain up to which predictions count as no better, in accuracy or parts of a number's variance."""
 MUCH_BETTER = 0.7
 """Part of the plan's half-width up to which that of the question alone is worth a sentence."""
 SIZES = "People needed, by precision"
@@ -292,6 +295,7 @@ class Plan:
         """The plan in sentences for whoever asks."""
         said = [self.ends]
         if self.expected is not None:
+            said.append(self._no_better(self.expected))
             said += [self._difference(), self._in_groups() if self.here.cells > 1 else ""]
             said.append(self._asked_alone())
         if self.panel is not None:
@@ -314,6 +318,29 @@ class Plan:
     @property
     def _often(self) -> str:
         return f"{10.0 * self.power:g} times in 10"
+
+    def _no_better(self, expected: Mean) -> str:
+        """The use of the answers where predictions gain nothing from them, if the file is fair.
+
+        Not even with a quarter of the file do they, where this stands; where a file that is off
+        gains, the sentence is only about one that is not.
+        """
+        fair = self.gains.get(SCARCE)
+        if not self.tells or fair is None or fair.value > HARDLY:
+            return ""
+        said = "People's answers would not make predictions better than your file's"
+        if any(gain.value > HARDLY for gain in self.gains.values()):
+            said = (
+                "If people are like your file, their answers would not make predictions better "
+                "than the file's"
+            )
+        if self.score == "accuracy":
+            said += f": right for {percent(expected.value)} either way"
+        shift, off = self.here.overall_shift, ""
+        if shift is not None:
+            off = f", and whether your file is off by {self.amount(shift)} or more"
+        what = "how many people give each answer" if self.score == "accuracy" else "the mean"
+        return f"{said}. They show {what}{off}."
 
     def _difference(self) -> str:
         """The chance that the wished difference shows, and the people that it takes."""
@@ -562,7 +589,7 @@ class Plan:
         if of_hundred(lifetime) > 99:
             sure = f"{min(ceil(1e4 / (1.0 + exp(-lifetime))) / 100.0, 99.99):g}\u00a0%"
         shift = self.amount(self.target_shift)
-        asked = f"“{self.question}”" if self.question else f"for {self.label}"
+        asked = f"“{self.question}”" if self.question else f"for “{self.label}”"
         gives = (
             f"{with_these}, a difference of {shift} between them and our "
             f"{thousands(self.public_records)} public records is {found}"

@@ -7,6 +7,7 @@ import pytest
 from privet.learning.core.amounts import of_hundred
 from privet.learning.planning import Mean, Plan, Prospect, SampleSize, planner
 from privet.learning.planning.outcome import Disclosing, InWaves, PanelPlan, RareClass
+from privet.learning.planning.populations import RARE, SCARCE
 from privet.learning.task_building.review import review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
@@ -62,7 +63,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "groups more or fewer; then it does not change.",
         "Do you have a list of the people you ask, without their answers, or a table that counts "
         "them? With it reports may disclose the columns that you know anyway, and their groups are "
-        "counted: no other setting was measured to gain as much.",
+        "counted: of all settings that were measured, this gains most.",
         "If your file is like the people who are asked, expect accuracy 0.8 ± 0.01 from it only "
         "(to predict the same for everybody gives 0.76), and no more from the reports.",
     ]
@@ -83,6 +84,35 @@ def test_a_plan_answers_what_was_asked() -> None:
     assert listed.verdict.endswith("you would need 22\u202f000, more than your list has")
     assert listed.answers[-1].startswith("Stop as soon as the difference that matters is listed:")
     assert replace(PLAN, registered=30_000).verdict == PLAN.verdict
+
+
+def test_a_plan_says_first_that_predictions_gain_nothing() -> None:
+    """Only where its own gains do, and without a condition only where no case gains."""
+    none, some = Mean(0.0004, 0.0001), Mean(0.02, 0.002)
+    gains = {SCARCE: none, RARE: some}
+    plan = replace(PLAN, gains=gains)
+    assert plan.answers == [
+        "If people are like your file, their answers would not make predictions better than the "
+        "file's: right for 80\u00a0% either way. They show how many people give each answer, and "
+        "whether your file is off by 4.0 points or more.",
+        *PLAN.answers,
+    ]
+    assert (
+        replace(plan, gains={SCARCE: none, RARE: none})
+        .answers[0]
+        .startswith(
+            "People's answers would not make predictions better than your file's: right for 80\u00a0% "
+        )
+    )
+    unseen = replace(plan, here=replace(HERE, overall_shift=None)).answers[0]
+    assert unseen.endswith("They show how many people give each answer.")
+    assert replace(plan, gains={SCARCE: some, RARE: none}).answers == PLAN.answers
+    few = replace(plan, here=replace(HERE, half_width=0.6))
+    assert "predictions" not in " ".join(few.answers), "too few show nothing"
+    number = replace(plan, score="mean squared error", expected=Mean(0.3, 0.01))
+    assert number.answers[0].endswith(
+        "better than the file's. They show the mean, and whether your file is off by 0.04 or more."
+    )
 
 
 WORDS_OF_THE_METHOD = ("cell", "strat", "slot", "subset", "tree", "holder", "public record", "ε")
@@ -267,7 +297,7 @@ def test_a_plan_speaks_of_the_label_as_people_do() -> None:
     fair = next(said for said in number.details if "like the people" in said)
     assert "error of 123 000 000 ± 2 000 000 from it" in fair.replace("\u202f", " ")
     assert number.amount(None) == "none"
-    assert "people for ill and" in PLAN.board
+    assert "people for “ill” and" in PLAN.board
     assert "people “Are you ill?” and" in replace(PLAN, question="Are you ill?").board
 
 
