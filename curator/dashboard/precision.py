@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.learning.core.amounts import TELLING, amount, percent
-from privet.learning.core.labels import kind_of
+from privet.learning.core.labels import as_answer, kind_of
 from privet.learning.core.public_data import Floats
 from privet.learning.planning.at_once import collection_at_once
 from privet.learning.task_building.publication import Publication
@@ -14,8 +14,10 @@ from privet.learning.task_building.schema import with_headline
 from privet.protocol.errors import InvalidPublicData, InvalidTask
 from privet.protocol.features import Label, Numeric, Range
 
-from .study import Column, Faults, Study
+from .study import INPUTS, Column, Faults, Study
 
+FEW = 0.1
+"""Part of all that is possible above which a half-width is shown by an example."""
 SETTINGS = {"holders", "epsilon", "depth", "label_part", "looks", "mechanism", "parameters"}
 """Settings on which the precision depends, beside the label."""
 OF_LABEL = (
@@ -70,11 +72,27 @@ def known_of(study: Study, settings: Publication | None, faults: Faults) -> Know
     )
     before = "mean " if isinstance(label, Range) else ""
     if shares is not None:
-        before = f"{percent(shares[kind_of(label).headline])}, "
+        kind = kind_of(label)
+        share = percent(shares[kind.headline], whole=True)
+        before = f"If {share} say {as_answer(kind.names[kind.headline])}, as in your file: "
     when = " at one look, at the end"
     if settings.looks == "many":
-        when = f" whenever you look, ± {once} if you look once, at the end"
-    return Known(f"{before}{about}± {said}{when}", half <= TELLING * label.span)
+        where = f"Advanced: {INPUTS['looks'].label}"
+        when = f" whenever you look, ± {once} if you look once, at the end ({where})"
+    few = _few(label, half, shares) if half > FEW * label.span else ""
+    return Known(f"{before}{about}± {said}{when}{few}", half <= TELLING * label.span)
+
+
+def _few(label: Label, half: float, shares: Floats | None) -> str:
+    """An example of what so wide an interval leaves open: of the file's share, or of the middle."""
+    low, high = label.bounds
+    middle = (low + high) / 2.0 if shares is None else float(shares[kind_of(label).headline])
+    ends = max(middle - half, low), min(middle + half, high)
+    said, least, most = (
+        amount(float(f"{each:.2g}")) if isinstance(label, Range) else f"{percent(each, whole=True)}"
+        for each in (middle, *ends)
+    )
+    return f". Few: {said} could be anything from {least} to {most}."
 
 
 def _label_column(study: Study, faults: Faults) -> Column | None:

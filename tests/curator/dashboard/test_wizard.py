@@ -348,7 +348,7 @@ def test_what_may_be_missing_is_decided() -> None:
     ("fields", "text"),
     [
         ({"holders": "2000"}, "about ± "),
-        ({"label": "job", "holders": "2000"}, "35\u00a0%, about ± "),
+        ({"label": "job", "holders": "2000"}, "If 35\u00a0% say smith, as in your file: about ± "),
         ({"label": "hours", "holders": "20000"}, "mean about ± "),
         ({"holders": "3"}, "too few people to tell anything"),
         ({"holders": "many"}, ""),
@@ -411,9 +411,31 @@ def test_a_question_alone_is_declared_whole() -> None:
     known = known_of(study, *study.tried(NOW))
     here = r"± \d\.\d points"
     assert re.fullmatch(
-        f"{here} whenever you look, {here} if you look once, at the end", known.text
+        f"{here} whenever you look, {here} if you look once, at the end "
+        r"\(Advanced: Looks at the figures\)",
+        known.text,
     )
     assert known.tells
+
+
+@pytest.mark.parametrize(("people", "is_few"), [(800, True), (20_000, False)])
+async def test_few_people_are_called_few_where_they_are_typed(
+    http: Http, people: int, *, is_few: bool
+) -> None:
+    """By an example with the half-width's own ends; the field that it names is in the form."""
+    form = await http.sign_in()
+    fields = question_alone({"columns.0.prompt": "Have you ever?", "holders": str(people)})
+    study = Study.parse(json.dumps(fields).encode())
+    said = known_of(study, *study.tried(NOW)).text
+    half = float(re.match(r"± ([\d.]+) points", said)[1])
+    assert (half > 10.0) == is_few
+    few = (
+        f". Few: 50\u00a0% could be anything from {50 - half:.0f}\u00a0% to {50 + half:.0f}\u00a0%."
+    )
+    assert said.endswith(few) == is_few == ("Few" in said)
+    page = (await form("/new/question")).text
+    advanced = page[page.index("<summary>Advanced</summary>") :]
+    assert "<label>Looks at the figures" in advanced
 
 
 class WithMore(Publication):
@@ -627,7 +649,9 @@ async def test_a_small_file_is_said_to_show_little_when_it_is_read(http: Http) -
         files = {"public": ("a.csv", f"x,y\n{lines}".encode())}
         page = html.unescape((await form("/new/columns", files)).text)
         assert ('id="little"' in page) == (rows == 200)
-        assert ("With only 200 rows to compare with, a difference from your" in page) == (rows == 200)
+        assert ("With only 200 rows to compare with, a difference from your" in page) == (
+            rows == 200
+        )
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
