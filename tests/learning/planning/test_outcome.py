@@ -101,7 +101,7 @@ def test_a_plan_says_first_that_predictions_gain_nothing() -> None:
         replace(plan, gains={SCARCE: none, RARE: none})
         .answers[0]
         .startswith(
-            "People's answers would not make predictions better than your file's: right for 80\u00a0% "
+            "People's answers would not make predictions better than your file's: right for 80"
         )
     )
     unseen = replace(plan, here=replace(HERE, overall_shift=None)).answers[0]
