@@ -427,7 +427,9 @@ async def test_few_people_are_called_few_where_they_are_typed(
     fields = question_alone({"columns.0.prompt": "Have you ever?", "holders": str(people)})
     study = Study.parse(json.dumps(fields).encode())
     said = known_of(study, *study.tried(NOW)).text
-    half = float(re.match(r"± ([\d.]+) points", said)[1])
+    found = re.match(r"± ([\d.]+) points", said)
+    assert found
+    half = float(found[1])
     assert (half > 10.0) == is_few
     few = (
         f". Few: 50\u00a0% could be anything from {50 - half:.0f}\u00a0% to {50 + half:.0f}\u00a0%."
