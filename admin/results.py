@@ -243,7 +243,7 @@ class PeopleGroup(Result):
 
     node: int
     path: list[str] = Field(description="The splits that lead to it.", examples=[["age < 32"]])
-    part: float = Field(description="Their part of all people.", examples=[0.25])
+    part: float = Field(description="Their part of those who answered.", examples=[0.25])
     figures: list[GroupFigure]
 
 
@@ -270,9 +270,9 @@ class ModelInsight(Result):
     )
     groups: list[PeopleGroup] = Field(
         default_factory=list,
-        description="All people, divided at the tree's first two splits where figures of one side "
-        "are known to ± a quarter of all that is possible, in the order of the tree; empty where "
-        "no group's are.",
+        description="Those who answered, divided at the tree's first two splits where figures of "
+        "one side are known to ± a quarter of all that is possible, in the order of the tree; "
+        "empty where no group's are.",
     )
     seen_in_a_cell: float | None = Field(
         description="In half of the cells every difference from this one on would have been "
