@@ -414,8 +414,9 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
-        """The range of predictions as a band, the value as a dot and its interval as a line if the
-        reports tell anything of it, the public one as a ring, and as text."""
+        """The range of predictions as a band, or one without an interval as a bar; the value as a
+        dot and its interval as a line if the reports tell anything of it, the public one as a ring,
+        and as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
         ring = band = known = ""
         if not value.untold:
@@ -424,7 +425,9 @@ class _Drawing:
                 f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
                 f'fill="{color}"/>'
             )
-        if value.within is not None:
+        if value.within is None and value.untold:
+            band = f'<path d="M{at:.5g} {y - 8:g}v16" stroke="{color}" stroke-width="3"/>'
+        elif value.within is not None:
             least, most = (self.along(axis, end) for end in value.within)
             band = (
                 f'<rect x="{least:.5g}" y="{y - 8:g}" width="{max(most - least, 1.0):.4g}" '

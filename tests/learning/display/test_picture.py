@@ -9,7 +9,7 @@ import pytest
 
 from privet.learning.core.counts import Interval
 from privet.learning.core.model import Model
-from privet.learning.display.picture import GREY, Node, lay_out, to_svg, to_text
+from privet.learning.display.picture import FRAME, GREY, Node, lay_out, to_svg, to_text
 from privet.protocol.features import Categorical, Classes, Numeric, Range, columns_of
 from privet.protocol.partition import LEAF, Partition
 
@@ -124,6 +124,13 @@ def test_a_cell_of_which_reports_tell_nothing_has_no_interval(model: Model) -> N
                 assert bool(node.value.untold) == (node.cell == 1)
                 assert ("too few answers" in str(node.value)) == (node.cell == 1)
                 assert node.color == GREY or node.cell != 1
+        (guess,) = (node.value for node in layout.nodes if node.value and node.value.untold)
+        (bar,) = re.findall(r'd="M([0-9.]+) [0-9.]+v16" stroke="#858585"', drawn)
+        low, high = layout.axis or (0.0, 1.0)
+        part = (guess.value - low) / (high - low)
+        ends = [float(x) for x in re.findall(r'<path d="M([0-9.]+) 36V', drawn)]
+        inner = ends[0] + FRAME, ends[-1] - FRAME
+        assert float(bar) == pytest.approx(inner[0] + part * (inner[1] - inner[0]), abs=0.1)
         assert drawn.count('r="4"') == drawn.count('stroke-width="2"') == of.partition.cells - 1
 
 
