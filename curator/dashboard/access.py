@@ -1,11 +1,10 @@
 """Pages for admins about who may do what, and who did: tokens and the audit log."""
 
 import re
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from privet.admin.results import AuditLogEntry, IssuedToken, Scope
+from privet.admin.results import SERVING, AuditLogEntry, IssuedToken, Scope
 from privet.protocol.errors import InvalidRequest
 
 from ..http.requests import TheCurator
@@ -19,7 +18,7 @@ from ..operations.access import (
 )
 from ..operations.curator import Curator
 from ..operations.tasks import listed_tasks
-from .pages import PageRoute, page, see_other
+from .pages import PageRoute, detail, in_words, page, see_other
 from .visitor import Admins, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 100
@@ -35,8 +34,14 @@ MAY = {
 }
 """The rights of each scope in words, the least dangerous for people first."""
 HASH = re.compile(r"[0-9a-f]{16,}")
-NAMES = {"number": "model", "estimator": "way to fit"}
+NAMES = {"number": "model", "estimator": "fitted by"}
 """Facts of an entry in people's words."""
+ACTIONS = {
+    "signing key set": "key for signatures first used",
+    "signing key rotated": "key for signatures replaced",
+    "signing key given up": "key for signatures given up",
+}
+"""Actions of an entry in people's words; others need none."""
 
 router = APIRouter(
     prefix="/access", route_class=PageRoute, include_in_schema=False, dependencies=[Admins]
@@ -87,19 +92,26 @@ def _page(
         tokens=list_tokens(curator, visitor),
         may=MAY,
         issued=issued,
-        entries=[(entry, *_facts(entry)) for entry in entries],
+        entries=[
+            (entry, ACTIONS.get(entry.action, entry.action), *_facts(entry)) for entry in entries
+        ],
         studies={each.head.id: each.head.name for each in listed_tasks(curator, visitor)},
         older=entries[-1].no if len(entries) == PER_PAGE else None,
     )
 
 
-def _facts(entry: AuditLogEntry) -> tuple[dict[str, Any], dict[str, str]]:
-    """The facts of an entry without its study's name, and the hashes among them apart."""
-    facts = {
-        NAMES.get(name, name): of for name, of in entry.detail.items() if of not in ("", [], None)
-    }
+def _facts(entry: AuditLogEntry) -> tuple[list[str], dict[str, str]]:
+    """The facts of an entry in words, without its study's name and its time, and the hashes among
+    them apart."""
+    facts = {name: of for name, of in entry.detail.items() if of not in ("", [], None)}
     hashes = {name: of for name, of in facts.items() if HASH.fullmatch(str(of))}
-    said = {name: of for name, of in facts.items() if name not in hashes}
+    said = {name: of for name, of in facts.items() if name not in {*hashes, "moved"}}
     if entry.action == "task created":
         said.pop("name", None)
-    return said, hashes
+    aliases = [*said.pop("aliases", []), *filter(None, [said.pop("alias", None)])]
+    words = [
+        f"{NAMES.get(name, name)} {in_words(of) if name == 'estimator' else detail(of)}"
+        for name, of in said.items()
+    ]
+    words += ["put in use" if each == SERVING else f"alias {each}" for each in aliases]
+    return words, {NAMES.get(name, name): of for name, of in hashes.items()}

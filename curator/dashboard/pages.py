@@ -216,7 +216,6 @@ templates.filters |= {
     "unbroken": unbroken,
     "for_people": for_people,
     "when": when,
-    "detail": detail,
     "days_of": days_of,
     "svg_of": lambda chart: data_url("image/svg+xml", chart_to_svg(chart)),
     "csv_of": lambda chart: data_url("text/csv", chart_to_csv(chart)),

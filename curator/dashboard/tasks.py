@@ -9,7 +9,7 @@ import segno
 from fastapi import APIRouter, Query, Request, Response
 
 from privet.admin.results import ModelSummary, NamedRelay
-from privet.learning.core.amounts import TELLING, tells_nothing
+from privet.learning.core.amounts import TELLING, of_hundred, tells_nothing
 from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
@@ -155,6 +155,7 @@ def list_tasks(
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
         total=len(matches),
         sample=None if visitor.name else Sample.made_up(),
+        of_hundred=of_hundred,
         deleted=visitor.reads and cases.was_deleted(curator, deleted),
     )
 

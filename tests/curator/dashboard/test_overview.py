@@ -27,8 +27,9 @@ from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
 from privet.curator.operations.snapshot import Snapshot
-from privet.learning.core.amounts import TELLING, about
+from privet.learning.core.amounts import TELLING, about, of_hundred
 from privet.learning.figures.sentences import finding, precision_in_words
+from privet.learning.planning import plan
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import make_report
@@ -640,6 +641,19 @@ async def test_the_list_begins_with_sample_data(http: Http) -> None:
     assert "sample.csv" not in (await http.get("/")).text
     assert "more than" not in Sample.made_up().finding.sentence
     assert samples.survey() != sample
+
+
+async def test_the_front_page_says_how_private_and_how_many(http: Http) -> None:
+    """By the bound of one message, and by plans of one yes-or-no question."""
+    page = text_of((await http.get("/")).text)
+    assert "habit or an opinion, and which people more often, without" in page
+    assert f"with ε = 1, of 100 people who send the same message, at most {of_hundred(1.0)}" in page
+    found = re.search(r"± (\d+) points with ([\d ]+) people, and to ± (\d+) with ([\d ]+)\.", page)
+    assert found
+    for points, people in (found.groups()[:2], found.groups()[2:]):
+        number = int("".join(people.split()))
+        planned = plan(label="answer", classes=("yes", "no"), holders=number, epsilon=1.0)
+        assert f"{100.0 * planned.here.half_width:.0f}" == points
 
 
 def test_the_sample_is_the_documentations_file() -> None:

@@ -15,6 +15,7 @@ from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.dashboard.pages import QUOTED, TASK_WORD, in_words, of_studies, plural
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS, Visitor
+from privet.curator.datastore.audit import AuditEntry
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.learning.core.amounts import when
@@ -316,7 +317,8 @@ async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
     assert (await http.get(f"/v1/tasks/{task}")).json()["state"] == "closed"
     entry = (await http.audit())[0]
     assert (entry["action"], entry["subject"]) == ("task closed", task)
-    assert f"moved {when(entry['detail']['moved'])}" in (await http.get("/access")).text
+    page = (await http.get("/access")).text
+    assert when(entry["detail"]["moved"]) in page
 
 
 @keeps(
@@ -591,7 +593,7 @@ async def test_the_access_page_says_what_each_scope_may_do(http: Http) -> None:
         assert {scope for scope, code in codes.items() if code == 403} == refused, path
 
 
-async def test_the_audit_log_names_studies(http: Http) -> None:
+async def test_the_audit_log_names_studies(http: Http, app: CuratorApp) -> None:
     """With a link while they are there; hashes are folded up."""
     task, form = await http.task(name="Hours of sleep"), await http.sign_in()
     page = (await http.get("/access")).text
@@ -600,7 +602,15 @@ async def test_the_audit_log_names_studies(http: Http) -> None:
     shown, folded = row.split("<details>")
     assert not re.search("[0-9a-f]{16}", shown.replace(task, ""))
     await http.fit(task, **samples.PUBLIC_ALONE)
-    assert f"model 1; way to fit {in_words('weighted')}" in (await http.get("/access")).text
+    page = text_of((await http.get("/access")).text)
+    assert f"model 1; fitted by {in_words('weighted')}; put in use" in page
+    assert "moved" not in page, "the time of an entry is not said twice"
+    for word in ("aliases", "serving", "estimator"):
+        assert word not in page, word
+    app.state.curator.store.audit.add(AuditEntry(0.0, "", "signing key set", "", {}))
+    page = text_of((await http.get("/access")).text)
+    assert "key for signatures first used" in page
+    assert "signing key" not in page
     detail = next(each for each in await http.audit() if each["action"] == "task created")["detail"]
     assert detail["public"] in folded
     await form(f"/tasks/{task}/delete", name="Hours of sleep")
