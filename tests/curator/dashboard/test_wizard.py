@@ -912,7 +912,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     study = study_of(named, {**FIELDS, "label": "collection"})
     answer = await form("/new/plan", with_study(study, {"public": ("a.csv", named)}))
     assert answer.status_code == 200, answer.text
-    assert "people for collection and never receive" in answer.text  # its name, whatever it means
+    assert "people for “collection” and never receive" in answer.text  # its name, whatever it means
     assert "If your file is like the people who are asked" in answer.text
     assert "People needed, by precision" in answer.text
     assert re.search(
