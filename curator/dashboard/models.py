@@ -32,7 +32,6 @@ from privet.learning.display.picture import (
 )
 from privet.learning.export.formats import EXPORTS
 from privet.learning.figures.compare import Insight
-from privet.learning.figures.node_shares import figures_in_cells
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
@@ -64,7 +63,6 @@ from privet.tables.text_format import Stated
 from ..http.model_files import exported
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..operations import models, panels, predictions
-from ..operations.curator import Curator
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.snapshot import Snapshot, unstated_of
@@ -209,7 +207,9 @@ def predict(
         task=task,
         question=asked(task.label),
         said=guess_in_words(task, predicted),
-        in_file=figure_of_file(curator, task_id, answers.model.model, predicted)
+        in_file=figure_of_file(
+            predictions.public_figures(curator, task_id, answers.model.model), task, predicted
+        )
         if is_untold(task, predicted)
         else None,
         file=YOUR_FILE if visitor.reads else PUBLIC_FILE,
@@ -681,14 +681,11 @@ def guess_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
     return f"about {number_of(task, prediction)(said)}{unit}"
 
 
-def figure_of_file(
-    curator: Curator, task_id: str, model: Model, prediction: Mapping[str, Any]
-) -> float | None:
+def figure_of_file(in_cells: Floats, task: Task, prediction: Mapping[str, Any]) -> float | None:
     """The public records' share of the predicted class, or their mean, in a prediction's cell."""
-    label, public = model.label, curator.store.tasks.public_data(task_id)
-    figures = known_of(figures_in_cells(label, public, model.partition)[prediction["cell"]])
-    classes = label.classes if isinstance(label, Classes) else (prediction["label"],)
-    return figures[classes.index(prediction["label"])]
+    figures = known_of(in_cells[prediction["cell"]])
+    names = task.label.classes if isinstance(task.label, Classes) else (prediction["label"],)
+    return figures[names.index(prediction["label"])]
 
 
 def known_of(figures: Floats) -> list[float | None]:

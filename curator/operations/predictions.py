@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from privet.admin.calls import ApiCall
 from privet.learning.core.model import FittedModel, Model, Predictions
+from privet.learning.core.public_data import Floats
 from privet.learning.core.trees import describe_path
+from privet.learning.figures.node_shares import figures_in_cells
 from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_asked
 from privet.protocol.errors import (
@@ -118,6 +120,12 @@ def predict(
     check_features(task)
     fitted = curator.models.get(task_id, body.model)
     return predict_rows(task, fitted, body.records, body.columns, curator.max_rows)
+
+
+def public_figures(curator: Curator, task_id: str, model: Model) -> Floats:
+    """The figures of ``figures_in_cells`` for a task's public records, ``(cells, figures)``."""
+    public = curator.store.tasks.public_data(task_id)
+    return figures_in_cells(model.label, public, model.partition)
 
 
 AnswerTo = Callable[[bytes, Task, FittedModel, int], bytes]

@@ -196,7 +196,7 @@ class Snapshot:
         check_features(self.task)
         return chosen(self.kept.task.models, number)
 
-    @property
+    @cached_property
     def public(self) -> PublicData:
         """The task's public data, of which models show the ranges of predictions."""
         public = self.kept.public

@@ -118,7 +118,7 @@ CALLS = {
     "GET /docs/start.js": Call(0),
     "POST /v1/tasks/{task}/predict": Call(7, {"json": {"records": [RECORD]}}),
     "POST /tasks/{task}/models/2/predict": form(
-        9, **{f"field.{place}": str(value) for place, value in enumerate(RECORD.values())}
+        12, **{f"field.{place}": str(value) for place, value in enumerate(RECORD.values())}
     ),
     "POST /tasks/{task}/models/2/predict-file": Call(
         9, {"files": {"file": ("a.csv", PUBLIC)}, "data": {}}

@@ -653,7 +653,7 @@ async def test_a_predicted_number_has_the_digits_of_its_interval(
     http: Http, app: CuratorApp
 ) -> None:
     """Before, 21.09 years stood beside 12.6 to 23."""
-    task = await http.task(samples.line(), label="y", epsilon=4.0, depth=1, centred=False)
+    task = await http.task(samples.line(), label="y", epsilon=8.0, depth=1, centred=False)
     published = await http.published(task)
     for place in range(100):
         await http.report(published, {"x": place / 99.0, "z": 0.5, "y": place / 9.9})
@@ -674,7 +674,7 @@ async def test_a_number_has_the_digits_of_the_tree_on_the_page_of_its_node(
     http: Http, app: CuratorApp
 ) -> None:
     """Before, the tree had 5.3 (0.0 to 23.3) where the page of the cell had 5 (0 to 23)."""
-    task = await http.task(samples.line(), label="y", epsilon=4.0, depth=1, centred=False)
+    task = await http.task(samples.line(), label="y", epsilon=8.0, depth=1, centred=False)
     published = await http.published(task)
     for place in range(100):
         await http.report(published, {"x": place / 99.0, "z": 0.5, "y": place / 9.9})
