@@ -169,11 +169,7 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     false = impossible(questions)
     if false is not None:
         return f"- {false.sentence}"
-    lines = [
-        _widths(model, questions),
-        f"- On average {percent(float(model.public_share.mean()))} of a group's figure comes from "
-        "public data.",
-    ]
+    lines = [_widths(model, questions)]
     bias, scores = offset(model, questions), known_scores(model, questions)
     if scores:
         lines.insert(0, _scores(scores, questions[-1].looks, _later(model, questions)))
