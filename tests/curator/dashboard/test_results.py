@@ -103,6 +103,9 @@ async def test_groups_of_people_have_their_figures(
         (table,) = re.findall(r'href="data:text/csv;charset=utf-8,([^"]+)" download="groups', page)
         rows = list(csv.DictReader(io.StringIO(unquote(unescape(table)))))
         assert len(rows) == len(groups)
+        figures = [of for group in groups for of in group["figures"]]
+        missed = any(not of["low"] <= of["public"] <= of["high"] for of in figures)
+        assert ("A line that misses ◇ need not be a difference" in said) is missed
         for row, group in zip(rows, groups, strict=True):
             (of,) = group["figures"]
             part = " ".join(percent(group["part"]).split())

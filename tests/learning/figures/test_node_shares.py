@@ -97,7 +97,7 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
 def test_the_parts_of_a_tree_add_up(strata: tuple[int, ...]) -> None:
     """In 200 small collections no part exceeds that of its parent, and siblings add up to it; the
     figure is in its interval, which holds that of the node alone."""
-    clipped = 0
+    moved = 0
     rng = np.random.default_rng(1)
     for seed in range(200):
         holders = int(rng.integers(1, 500))
@@ -114,8 +114,8 @@ def test_the_parts_of_a_tree_add_up(strata: tuple[int, ...]) -> None:
         for one, other in zip(found, alone, strict=True):
             assert 0.0 <= one.low <= one.value <= one.high <= 1.0 + 1e-9
             assert one.low <= other.low <= other.high <= one.high
-            clipped += other.value == 0.0 and one.value >= 0.0
-    assert clipped > 200
+            moved += abs(one.value - other.value) > 0.01
+    assert moved > 200, "each alone, they do not add up"
 
 
 def test_parts_that_add_up_are_nearer_to_the_truth() -> None:
