@@ -132,7 +132,8 @@ def waves_in_short(
     for line in lines:
         for each in line.figures:
             figure = kind_of(label).stated(each.value, each.low, each.high)
-            said.setdefault(each.wave, []).append(f"{line.name} {figure}")
+            named = f"{line.name} {figure}" if kind_of(label).is_share else figure
+            said.setdefault(each.wave, []).append(named)
     return [
         row.known if isinstance(row, WaveRow) else ", ".join(said.get(row.wave, [])) or None
         for row in rows

@@ -706,7 +706,10 @@ def in_short(label: Label, overall: Sequence[Comparison]) -> str | None:
     kind, stated = kind_of(label), figures_to_state(label, overall)
     if all(tells_nothing(of.low, of.high, *kind.bounds) for of in stated):
         return None
-    return ", ".join(f"{of.name} {kind.stated(of.reported, of.low, of.high)}" for of in stated)
+    said = (kind.stated(of.reported, of.low, of.high) for of in stated)
+    if not kind.is_share:
+        return ", ".join(said)
+    return ", ".join(f"{of.name} {figure}" for of, figure in zip(stated, said, strict=True))
 
 
 def latest_wave(label: Label, lines: Sequence[Line]) -> str | None:

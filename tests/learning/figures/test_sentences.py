@@ -33,6 +33,7 @@ from privet.learning.figures.sentences import (
     how_much_better,
     how_often_right,
     in_doubt,
+    in_short,
     little_beside,
     moved_in_words,
     right_more_often,
@@ -600,3 +601,11 @@ def test_a_sentence_on_a_model_is_of_its_own_answers() -> None:
 def test_without_a_file_the_headline_has_nothing_beside_it() -> None:
     alone = replace(row(low=0.2, high=0.3), public=None)
     assert plain(verdict(BINARY, [alone, alone], 40, 0)) == "23 % say yes (20 % to 30 %)."
+
+
+def test_a_wave_in_short_names_classes_and_no_column() -> None:
+    """A study has one number, so its mean takes no name; a share says of which class it is."""
+    mean = Comparison("y", 2.0, 1.0, 3.0, None, 1.0, None)
+    assert plain(in_short(NUMBER, (mean,)) or "") == "2 (1 to 3)"
+    shares = [Comparison(name, 0.5, 0.4, 0.6, None, 1.0, None) for name in BINARY.classes]
+    assert plain(in_short(BINARY, shares) or "") == "yes 50 % (40 % to 60 %)"
