@@ -1,5 +1,6 @@
 """Alerts and panels ask for what servers report, and a burst right after a start is seen."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -131,6 +132,10 @@ async def test_alerts_and_panels_ask_for_what_servers_tell(servers: Any) -> None
         answer = await http.post(f"/v1/tasks/{MADE.id}/reports", content=body, headers=headers)
         assert answer.is_success
     there = await samples_of(servers)
+    async with asyncio.timeout(60):  # the curator looks at its database once it has started
+        while "privet_open_task_reports" not in there:
+            await asyncio.sleep(0.01)
+            there = await samples_of(servers)
     for expression in [*(alert["expr"] for alert in ALERTS), *PANELS]:
         labels: set[str] = set()
         for name, matchers in SELECTOR.findall(expression):
