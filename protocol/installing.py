@@ -4,7 +4,7 @@ No package index has Privet: its name there would be whoever's registers it. So 
 wheel's file, by a path, for which no installer asks an index.
 """
 
-WHEEL = "./privet-0.1.0-py3-none-any.whl"
+WHEEL = "./privet-0.2.0-py3-none-any.whl"
 """The file of a release; ``make release`` writes it into dist/."""
 
 

@@ -76,7 +76,7 @@ def test_nothing_says_to_install_privet_by_its_name() -> None:
     for command in ("npm install {}", "npx -y {}", "//unpkg.com/{}"):
         assert INSTALLS.search(command.format("@privet/holder")), command
     assert not INSTALLS.search(install_command("relay"))
-    assert not INSTALLS.search("npm install ./build/privet-holder-0.1.0.tgz")
+    assert not INSTALLS.search("npm install ./build/privet-holder-0.2.0.tgz")
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_curators_of_a_cluster_reach_an_openid_provider() -> None:
     }
     (container,) = by_name["Deployment", "curator"]["spec"]["template"]["spec"]["containers"]
     assert container["envFrom"] == [{"secretRef": {"name": "privet-oidc"}}]
-    assert container["image"] == "registry.example/privet-curator:0.1.0"
+    assert container["image"] == "registry.example/privet-curator:0.2.0"
     assert "PRIVET_DATABASE" in {each["name"] for each in container["env"]}
     import kubernetes_validate
 
@@ -302,8 +302,8 @@ def test_kustomize_renders_every_file() -> None:
         for container in each["spec"]["template"]["spec"]["containers"]
     }
     assert images == {
-        "registry.example/privet-curator:0.1.0",
-        "registry.example/privet-relay:0.1.0",
+        "registry.example/privet-curator:0.2.0",
+        "registry.example/privet-relay:0.2.0",
     }
 
 
