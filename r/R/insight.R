@@ -10,6 +10,9 @@
 #'   in twenty misses), `public` the figure of the public records, `p_value` tests that both populations are
 #'   alike, and differences of `seen_from` or more would have shown with a probability of 80 percent.
 #'   A task without features has no model and no public records: the last three are `NA` or 1.
+#'   `attr(x, "groups")` has the same figures of two to four groups that all holders are divided into,
+#'   where reports tell enough of one: a row for each group (`path`, and its `part` of the holders) and
+#'   class.
 #' @examples
 #' \dontrun{
 #' privet_insight("survey")
@@ -37,14 +40,32 @@ privet_insight <- function(task, model = NULL, curator = privet_curator()) {
   structure(
     frame,
     class = c("privet_insight", "data.frame"),
-    sentence = trimws(paste(insight$sentence, insight$of_register)), model = insight$model, reports = insight$reports
+    sentence = trimws(paste(insight$sentence, insight$of_register)), model = insight$model, reports = insight$reports,
+    groups = groups_of(insight$groups)
+  )
+}
+
+# a row for each group and class
+groups_of <- function(groups) {
+  figures <- unlist(lapply(groups, function(group) {
+    of <- list(path = paste(unlist(group$path), collapse = " and "), part = group$part)
+    lapply(group$figures, function(figure) c(of, figure))
+  }), recursive = FALSE)
+  data.frame(
+    path = column(figures, "path"),
+    part = column(figures, "part", as.double),
+    name = column(figures, "name"),
+    reported = column(figures, "value", as.double),
+    low = column(figures, "low", as.double),
+    high = column(figures, "high", as.double),
+    public = column(figures, "public", as.double)
   )
 }
 
 #' @export
 print.privet_insight <- function(x, ...) {
   if (!is.null(attr(x, "sentence"))) cat(strwrap(attr(x, "sentence")), "", sep = "\n")
-  print(structure(x, class = "data.frame", sentence = NULL, model = NULL, reports = NULL), ...)
+  print(structure(x, class = "data.frame", sentence = NULL, model = NULL, reports = NULL, groups = NULL), ...)
   invisible(x)
 }
 

@@ -16,6 +16,7 @@ said <- list(
   first = privet_predict(asked$task, asked$records[1, , drop = FALSE], model = 1),
   insight = unclass(privet_insight(asked$task)),
   sentence = attr(privet_insight(asked$task), "sentence"),
+  groups = attr(privet_insight(asked$task), "groups"),
   printed = utils::capture.output(print(privet_curator())),
   by = lapply(asked$names, function(name) privet_models(name)$number),
   row = privet_models(subset(privet_tasks(), id == asked$task))$number,

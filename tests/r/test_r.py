@@ -147,6 +147,18 @@ def test_data_frames_say_what_the_api_says(
         [share["reported"] for share in overall]
     )
     assert said["insight"]["path"][0] == "overall"
+    assert len(insight["groups"]) == 2
+    assert said["groups"] == [
+        {
+            "path": " and ".join(group["path"]),
+            "part": pytest.approx(group["part"]),
+            "name": figure["name"],
+            "reported": pytest.approx(figure["value"]),
+            **{name: pytest.approx(figure[name]) for name in ("low", "high", "public")},
+        }
+        for group in insight["groups"]
+        for figure in group["figures"]
+    ]
     assert said["by"] == [[model["number"] for model in models]] * 3
     assert said["row"] == said["by"][0]
     assert installed.environment["PRIVET_TOKEN"] not in said["printed"]
