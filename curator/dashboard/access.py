@@ -25,8 +25,8 @@ PER_PAGE = 100
 MAY = {
     Scope.READER: "Read all about studies: exact counts, drafts, refused answers, the comparison "
     "with the file. Change nothing.",
-    Scope.FITTER: "Read the same, and fit models by the API. The first of a study serves; later "
-    "ones do only once an admin lets them.",
+    Scope.FITTER: "Read the same, and fit models by the API. The first of a study is in use "
+    "at once; later ones once an admin says so.",
     Scope.RELAY: "Send in batches of answers: for the program that runs a relay. It reads only "
     "what anybody can.",
     Scope.ADMIN: "Everything: create, close and delete studies, fit models, invite people, issue "
@@ -110,7 +110,9 @@ def _facts(entry: AuditLogEntry) -> tuple[list[str], dict[str, str]]:
         said.pop("name", None)
     aliases = [*said.pop("aliases", []), *filter(None, [said.pop("alias", None)])]
     words = [
-        f"{NAMES.get(name, name)} {in_words(of) if name == 'estimator' else detail(of)}"
+        f"{detail(of)} days"
+        if name == "days"
+        else f"{NAMES.get(name, name)} {in_words(of) if name == 'estimator' else detail(of)}"
         for name, of in said.items()
     ]
     words += ["put in use" if each == SERVING else f"alias {each}" for each in aliases]

@@ -397,8 +397,8 @@ SAMPLE_LABEL = Classes(
     name="readmitted", classes=("no", "yes"), prompt="Were you in hospital again within 30 days?"
 )
 SAMPLE_FIGURES = (
-    Comparison("no", 0.77, 0.71, 0.83, 0.66, 0.001, None),
-    Comparison("yes", 0.23, 0.17, 0.29, 0.34, 0.001, None),
+    Comparison("no", 0.66, 0.62, 0.71, 0.9, 0.001, None),
+    Comparison("yes", 0.34, 0.29, 0.38, 0.1, 0.001, None),
 )
 SAMPLE_DAYS = (40, 310, 480, 390, 210, 90, 60, 180, 120, 60)
 
@@ -411,7 +411,7 @@ class Sample:
     question: str
     finding: Finding
     chart: DrawnChart | None
-    file: str = "last year’s pilot"
+    file: str = "the pilot"
     """Name of the figures for comparison, to readers who have no file."""
 
     @classmethod

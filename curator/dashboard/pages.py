@@ -123,7 +123,9 @@ def detail(value: Any) -> str:
     """A fact of an audit entry as people read it: a moment, or the names in a list."""
     if isinstance(value, float) and value > MOMENTS:
         return when(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def asked_of(feature: Feature) -> str:

@@ -10,7 +10,7 @@ from privet.learning.core.labels import kind_of
 from privet.learning.core.trees import readable_path
 from privet.learning.display.chart_picture import DrawnChart, DrawnPoint
 from privet.learning.figures.results import Line, WaveFigure
-from privet.learning.figures.sentences import in_short, latest_wave
+from privet.learning.figures.sentences import differs_from_first, in_short, latest_wave
 from privet.protocol.features import Label
 from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
@@ -103,7 +103,8 @@ class PanelForAll:
     """The waves of a panel as strangers see them, with the figures of those that are over."""
 
     rows: Sequence[WaveRow]
-    latest: str | None
+    latest: str
+    """The latest figure, and how it differs from the first; empty before there is any."""
     charts: tuple[DrawnChart, ...]
 
     @classmethod
@@ -121,7 +122,8 @@ class PanelForAll:
                 figures.setdefault(of.name, []).append(found)
         lines = tuple(Line(name, tuple(each)) for name, each in figures.items())
         some = lines[kind_of(label).independent]
-        return cls(rows, latest_wave(label, lines), charts_of(label, some, rows, {None: ()}))
+        said = filter(None, (latest_wave(label, lines), differs_from_first(label, lines)))
+        return cls(rows, " ".join(said), charts_of(label, some, rows, {None: ()}))
 
 
 def waves_in_short(
@@ -223,7 +225,7 @@ def charts_of(
     ticks = _ticks(low, high, 0.01 if kind.is_share else 1e-9)  # percent are whole numbers
     places = _places(rows)
     marks = tuple((tick, kind.text(tick)) for tick in ticks)
-    days = f"{days_of(rows[0])[0]} to {days_of(rows[-1])[1]}"
+    days = f"wave, from {days_of(rows[0])[0]} to {days_of(rows[-1])[1]}"
     mean = f"Mean ({kind.measure})" if kind.measure else "Mean"
     return tuple(
         DrawnChart(

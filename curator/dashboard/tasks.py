@@ -333,6 +333,7 @@ def _task_page(
         relay=relay.address if relay else None,
         task_url=f"{own_address(request)}{TASKS}/{task.id}",
         fault=fault,
+        guarded=curator.guard_models,
     )
 
 

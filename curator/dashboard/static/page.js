@@ -123,16 +123,16 @@ document.addEventListener("click", async (event) => {
   Object.assign(document.createElement("a"), { href: canvas.toDataURL("image/png"), download: `${button.dataset.png}.png` }).click();
 });
 
-/** Buttons that need scripts: one copies the address of a link, or of this page, and one prints. */
+/** Buttons that need scripts: one copies the address of a link or of this page, or a text, and one prints. */
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy], [data-print]");
   if (!button) return;
   if (button.dataset.print !== undefined) return window.print();
-  const address = document.getElementById(button.dataset.copy)?.href ?? location.href;
+  const shown = document.getElementById(button.dataset.copy);
   const said = button.parentElement.querySelector("[role='status']");
-  await navigator.clipboard.writeText(address).then(
+  await navigator.clipboard.writeText(shown?.href ?? shown?.textContent ?? location.href).then(
     () => { said.textContent = "Copied."; },
-    () => { said.textContent = "Your browser does not allow copying: mark the link and copy it."; },
+    () => { said.textContent = "Your browser does not allow copying: mark it and copy it."; },
   );
 });
 

@@ -27,7 +27,7 @@ from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
 from privet.curator.operations.snapshot import Snapshot
-from privet.learning.core.amounts import TELLING, about, of_hundred
+from privet.learning.core.amounts import TELLING, about, figure, of_hundred
 from privet.learning.figures.sentences import finding, precision_in_words
 from privet.learning.planning import plan
 from privet.protocol.features import Classes, Range
@@ -640,7 +640,6 @@ async def test_the_list_begins_with_sample_data(http: Http) -> None:
     sample = (await http.get("/static/sample.csv")).content
     assert (await http.create(sample, label="readmitted")).status_code == 201
     assert "sample.csv" not in (await http.get("/")).text
-    assert "more than" not in Sample.made_up().finding.sentence
     assert samples.survey() != sample
 
 
@@ -648,7 +647,17 @@ async def test_the_front_page_says_how_private_and_how_many(http: Http) -> None:
     """By the bound of one message, and by plans of one yes-or-no question."""
     page = text_of((await http.get("/")).text)
     assert "habit or an opinion, and which people more often, without" in page
-    assert f"with ε = 1, of 100 people who send the same message, at most {of_hundred(1.0)}" in page
+    assert f"two answers equally likely is at most {of_hundred(1.0)} % sure of either" in page
+    drawn = (await http.get("/static/front.svg")).text
+    sample = Sample.made_up().finding
+    assert sample.sentence.replace("\u00a0", " ") in page
+    assert (
+        f"yes for {figure(sample.value, sample.low, sample.high, is_share=True)}".replace(
+            "\u00a0", " "
+        )
+        in drawn
+    )
+    assert f"{sample.public:.0%}".replace("%", " % of the pilot") in drawn
     found = re.search(r"± (\d+) points with ([\d ]+) people, and to ± (\d+) with ([\d ]+)\.", page)
     assert found
     for points, people in (found.groups()[:2], found.groups()[2:]):

@@ -231,7 +231,9 @@ async def test_strangers_read_what_the_answers_of_waves_say_once_they_are_over(
         "figures"
     ]
     stated = figure(now["value"], now["low"], now["high"], is_share=True)
-    assert f"In wave 2 the share of 1 is {stated}." in page
+    assert f"In wave 2 the share of 1 is {stated}. That is more than in wave 1: {said}." in page
+    assert "in at least 19 of 20 studies like this one" in page
+    assert "data-print" in page
     (chart,) = re.findall(r'role="img" aria-label="([^"]+)"', page)
     assert f"wave 1 {said}, wave 2 {stated}" in chart
 
@@ -428,5 +430,5 @@ def test_a_chart_has_its_figures_where_they_are() -> None:
         assert 0.0 <= chart.height(of.low) < chart.height(of.value) == pytest.approx(of.value / 0.3)
         assert chart.height(of.high) <= 1.0
     assert [point.at for point in chart.points] == pytest.approx([0.1, 0.9])
-    assert chart.along == "1 October 2026 to 25 October 2026"
-    assert chart.described.startswith("Share of yes (1 October 2026")
+    assert chart.along == "wave, from 1 October 2026 to 25 October 2026"
+    assert chart.described.startswith("Share of yes (wave, from 1 October 2026")

@@ -148,7 +148,7 @@ async def test_the_front_page_shows_what_comes_out(http: Http) -> None:
     assert "made up" in example
     assert 'class="dot"' in example
     said = text_of(example)
-    assert "23 % say yes (17 % to 29 %), fewer than the 34 % in last year’s pilot." in said
+    assert "34 % say yes (29 % to 38 %), more than the 10 % in the pilot." in said
     await http.sign_in()
     assert 'id="example"' not in (await http.get("/")).text
 
