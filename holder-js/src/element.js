@@ -710,7 +710,7 @@ class Visit {
   #preview(ready, fields) {
     const { bytes } = ready.draw();
     const [fits, told] = [ready.findings.length === 0, ready.disclosed];
-    this.#$("stay").textContent = this.#say(fits ? "checkStay" : "checkUnfit");
+    this.#$("stay").textContent = this.#say(fits ? "stay" : "checkUnfit");
     this.#$("answers").replaceChildren(...(fits ? fields.map((field, i) => this.#answerRow(field, i)) : []));
     this.#$("sends").textContent = this.#say("checkSends", { size: bytes.length });
     this.#$("size").textContent = this.#say("bytesLead", { size: bytes.length });

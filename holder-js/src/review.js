@@ -9,7 +9,7 @@ import { capitalized, preferred, translator } from "./translation.js";
 
 /** What is said in place of another text where the task discloses columns. */
 const OF_GROUP = {
-  stay: "stayDisclosed", inShort: "inShortDisclosed", sentMessage: "sentMessageDisclosed", checkStay: "checkStayDisclosed",
+  stay: "stayDisclosed", inShort: "inShortDisclosed", sentMessage: "sentMessageDisclosed",
 };
 /** What is said in place of another text in a wave of a panel, and where each is answered. */
 const OF_WAVE = { receiptDate: "receiptDateWave", resultsLater: "resultsLaterWave" };

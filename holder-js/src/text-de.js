@@ -101,8 +101,6 @@ export default {
   unfitButton: "Angeben, dass meine Antworten nicht passen",
 
   checkTitle: "Vor dem Senden prüfen",
-  checkStay: "Diese Antworten werden nicht gesendet:",
-  checkStayDisclosed: "Diese Antworten werden nicht gesendet. Offen gesendet wird nur, was die Gruppe unten über sie verrät:",
   checkGroup: "Ihre Gruppe, die nicht verborgen ist: {conditions}. In dieser Gruppe werden {size} Menschen erwartet, von {total} insgesamt ({share}).",
   checkReplaced: " Hier zählt eine andere Antwort statt Ihrer: {names}.",
   groupOfAll: "alle, die antworten",
@@ -165,8 +163,8 @@ export default {
   resultsSpread: "Anteil der Menschen um jede Zahl",
   resultsHalf: "Die Hälfte der Menschen hat höchstens {value} ({low} bis {high}).",
   resultsRounded: "Auf jedem Gerät wurde die Zahl zufällig auf eine von diesen gerundet.",
-  resultsLater: "Sobald die Studie geschlossen ist, zeigt diese Seite die Ergebnisse.",
-  resultsLaterWave: "Wenn eine Welle zu Ende ist, zeigt diese Seite ihre Ergebnisse.",
+  resultsLater: "Sobald die Studie geschlossen ist, zeigt diese Seite die Ergebnisse, wenn genug Menschen geantwortet haben.",
+  resultsLaterWave: "Wenn eine Welle zu Ende ist, zeigt diese Seite ihre Ergebnisse, wenn genug Menschen geantwortet haben.",
 
   limitTitle: "Was diese Seite mitzählt",
   limit: "Jede Studie, an der Sie teilnehmen, verrät ein wenig über Sie, und das summiert sich. Darum zählt diese Seite mit und stoppt Sie, bevor es zu viel wird. Sie zählt nur, was Sie in diesem Browser auf {here} beantworten: Von anderen Browsern oder von Seiten unter anderen Adressen weiß sie nichts. Hier im letzten Jahr verbraucht: {used} von dem, was sie zulässt.",

@@ -101,8 +101,6 @@ export default {
   unfitButton: "Say that my answers do not fit",
 
   checkTitle: "Check before you send",
-  checkStay: "These answers are not sent:",
-  checkStayDisclosed: "These answers are not sent. Only what the group below reveals about them is sent openly:",
   checkGroup: "Your group, which is not hidden: {conditions}. In this group {size} people are expected, of {total} in all ({share}).",
   checkReplaced: " Another answer is used in place of yours for {names}.",
   groupOfAll: "everybody who answers",
@@ -165,8 +163,8 @@ export default {
   resultsSpread: "Share of people around each number",
   resultsHalf: "Half of the people have at most {value} ({low} to {high}).",
   resultsRounded: "On each person's device, the number was rounded at random to one of these.",
-  resultsLater: "Once the study is closed, this page shows the results.",
-  resultsLaterWave: "When a wave has ended, this page shows its results.",
+  resultsLater: "Once the study is closed, this page shows the results, if enough people answered.",
+  resultsLaterWave: "When a wave has ended, this page shows its results, if enough people answered.",
 
   limitTitle: "What this page keeps count of",
   limit: "Every study that you answer gives away a little about you, and this adds up. So this page keeps count and stops you before it is too much. It counts only what you answer in this browser on {here}: it knows nothing of other browsers, or of pages at other addresses. Used here in the past year: {used} of what it allows.",

@@ -101,8 +101,6 @@ export default {
   unfitButton: "Indicar que mis respuestas no encajan",
 
   checkTitle: "Revise antes de enviar",
-  checkStay: "Estas respuestas no se envían:",
-  checkStayDisclosed: "Estas respuestas no se envían. Solo se envía abiertamente lo que el grupo de abajo revela de ellas:",
   checkGroup: "Su grupo, que no se oculta: {conditions}. En este grupo se esperan {size} personas, de {total} en total ({share}).",
   checkReplaced: " Aquí cuenta otra respuesta en lugar de la suya: {names}.",
   groupOfAll: "todas las personas que responden",
@@ -165,8 +163,8 @@ export default {
   resultsSpread: "Proporción de personas en torno a cada número",
   resultsHalf: "La mitad de las personas tiene como máximo {value} (de {low} a {high}).",
   resultsRounded: "En cada dispositivo, el número se redondeó al azar a uno de estos.",
-  resultsLater: "Cuando se cierre el estudio, esta página mostrará los resultados.",
-  resultsLaterWave: "Cuando termine una oleada, esta página mostrará sus resultados.",
+  resultsLater: "Cuando se cierre el estudio, esta página mostrará los resultados si ha respondido bastante gente.",
+  resultsLaterWave: "Cuando termine una oleada, esta página mostrará sus resultados si ha respondido bastante gente.",
 
   limitTitle: "Lo que esta página va contando",
   limit: "Cada estudio al que responde revela un poco sobre usted, y eso se acumula. Por eso esta página lleva la cuenta y le detiene antes de que sea demasiado. Solo cuenta lo que responde en este navegador en {here}: no sabe nada de otros navegadores ni de páginas en otras direcciones. Usado aquí en el último año: {used} de lo que permite.",

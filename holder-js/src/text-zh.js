@@ -101,8 +101,6 @@ export default {
   unfitButton: "说明我的回答不适合",
 
   checkTitle: "发送前请检查",
-  checkStay: "这些回答不会发送：",
-  checkStayDisclosed: "这些回答不会发送。公开发送的，只有下面的组所透露的内容：",
   checkGroup: "您的组（不会隐藏）：{conditions}。预计这一组有 {size} 人，总共 {total} 人（{share}）。",
   checkReplaced: "以下各项以其他回答代替您的回答：{names}。",
   groupOfAll: "所有作答者",
@@ -165,8 +163,8 @@ export default {
   resultsSpread: "各数值附近的人数比例",
   resultsHalf: "一半的人不超过 {value}（{low} 至 {high}）。",
   resultsRounded: "每个人的数字在其设备上被随机取整为其中之一。",
-  resultsLater: "调查关闭后，本页面会显示结果。",
-  resultsLaterWave: "每一轮结束后，本页面会显示该轮的结果。",
+  resultsLater: "调查关闭后，如果回答的人足够多，本页面会显示结果。",
+  resultsLaterWave: "每一轮结束后，如果回答的人足够多，本页面会显示该轮的结果。",
 
   limitTitle: "此页面的累计记录",
   limit: "您参与的每项调查都会透露一点您的情况，而且会累积。因此，本页面会记录累计量，并在超限之前阻止您。它只统计您在此浏览器中于 {here} 所作的回答：它不了解其他浏览器，也不了解其他网址上的页面。过去一年在此已用：允许量的 {used}。",
