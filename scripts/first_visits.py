@@ -134,7 +134,7 @@ def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     tab.get_by_role("button", name="Who, and how many").click()
     tab.get_by_label("Records with known answers").set_input_files(CLINIC)
     tab.get_by_role("button", name="Read the file").click()
-    tab.get_by_label("Which column should be predicted?").select_option("readmitted")
+    tab.get_by_label("Which answer do you want to know?").select_option("readmitted")
     tab.get_by_role("button", name="Continue").click()
     tab.get_by_label("Name of the study").fill("Readmission")
     tab.get_by_role("button", name="Continue").click()

@@ -110,7 +110,7 @@ def dashboard(
         tab.get_by_role("button", name="Who, and how many").click()
         tab.get_by_label("Records with known answers").set_input_files(public)
         tab.get_by_role("button", name="Read the file").click()
-        tab.get_by_label("Which column should be predicted?").select_option("affair")
+        tab.get_by_label("Which answer do you want to know?").select_option("affair")
         yield f"wizard-{name}", tab
         tab.goto(f"{curator.url}/tasks/{task}/models/1")
         tab.locator(".tree .node[data-cell] a:visible, .cells a:visible").first.click()

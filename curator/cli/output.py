@@ -27,7 +27,7 @@ R = TypeVar("R")
 SHORT_ID = 12
 OF_SETTINGS = re.compile(
     r"\((?P<name>features|ignore|numbers|rename|years)"
-    r"=(?:…|(?P<columns>\[[^\]]*\])|(?P<names>\{.*\}))\)"
+    r"=(?:…|(?P<columns>\[[^\]]*\])|(?P<names>\{.*?\}))\)"
 )
 """A setting that a sentence names in brackets, as Python takes it."""
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}

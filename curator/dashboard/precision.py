@@ -31,6 +31,8 @@ OF_LABEL = (
     "void",
     "void_name",
     "one",
+    "empty",
+    "empty_name",
 )
 """Fields of the label's column on which it depends."""
 
@@ -75,16 +77,20 @@ def known_of(study: Study, settings: Publication | None, faults: Faults) -> Know
         kind = kind_of(label)
         share = percent(shares[kind.headline], whole=True)
         before = f"If {share} say {as_answer(kind.names[kind.headline])}, as in your file: "
-    when = " at one look, at the end"
+    when, few = " at one look, at the end", ""
+    if half > FEW * label.span:
+        few = _few(label, half, shares, "whenever you look, " * (settings.looks == "many"))
     if settings.looks == "many":
         where = f"Advanced: {INPUTS['looks'].label}"
         when = f" whenever you look, ± {once} if you look once, at the end ({where})"
-    few = _few(label, half, shares) if half > FEW * label.span else ""
     return Known(f"{before}{about}± {said}{when}{few}", half <= TELLING * label.span)
 
 
-def _few(label: Label, half: float, shares: Floats | None) -> str:
-    """An example of what so wide an interval leaves open: of the file's share, or of the middle."""
+def _few(label: Label, half: float, shares: Floats | None, when: str) -> str:
+    """An example of what so wide an interval leaves open: of the file's share, or of the middle.
+
+    ``when`` says which interval, where there are two.
+    """
     low, high = label.bounds
     middle = (low + high) / 2.0 if shares is None else float(shares[kind_of(label).headline])
     ends = max(middle - half, low), min(middle + half, high)
@@ -92,7 +98,7 @@ def _few(label: Label, half: float, shares: Floats | None) -> str:
         amount(float(f"{each:.2g}")) if isinstance(label, Range) else f"{percent(each, whole=True)}"
         for each in (middle, *ends)
     )
-    return f". Few: {said} could be anything from {least} to {most}."
+    return f". Few: {when}{said} could be anything from {least} to {most}."
 
 
 def _label_column(study: Study, faults: Faults) -> Column | None:
@@ -123,7 +129,10 @@ def _label_of(column: Column, settings: Publication) -> tuple[Label | None, Floa
     renamed, rows = settings.rename.get(name, {}), Counter[str]()
     for text, count in found.rows.items():
         rows[renamed.get(text, text)] += count
+    for text, count in {**found.voids, "": found.empty}.items():
+        rows[renamed.get(text, renamed.get("", ""))] += count if found.rows else 0
     del rows[""]
+    rows = +rows
     classes = settings.classes or tuple(sorted(rows)) or tuple(text for text, _ in found.words)
     if not classes and isinstance(found.feature, Numeric):  # few whole numbers
         classes = tuple(map(str, range(int(found.feature.low), int(found.feature.high) + 1)))

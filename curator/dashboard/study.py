@@ -23,6 +23,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric
 from privet.protocol.limits import MAX_NAME_LENGTH, TASK_CAP
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.values import NUMBER, some_of
 from privet.protocol.wire import fault_text, first_fault
 from privet.tables.text_format import OF_FILE
 
@@ -83,7 +84,8 @@ class Column(BaseModel):
 
     ``use`` is whether people are asked for it, "year" for the year of a date, "number" for the
     number of a cell with a unit. ``means`` has the names of the values in ``found.words``, unless
-    they stay ``as_is``, and ``one`` the decision on each of ``found.merges``.
+    they stay ``as_is``, and ``one`` the decision on each of ``found.merges``. ``empty`` is what
+    becomes of a label's rows in which nothing stands, and ``empty_name`` their answer.
     Of one ``alone``, a question that is asked without a file, nothing was found.
     """
 
@@ -107,17 +109,20 @@ class Column(BaseModel):
     void: Literal["missing", "answer"] = "missing"
     void_name: Typed = ""
     one: list[Literal["", "yes", "no"]] = []
+    empty: Literal["", "missing", "answer"] = ""
+    empty_name: Typed = "no answer"
 
     @classmethod
     def proposed(cls, found: Proposal) -> Self:
         """The column as it was found, with round ends, and nothing decided."""
         f, number = found.feature, dict[str, Any]()
-        if isinstance(f, Numeric):
+        if isinstance(f, Numeric) or found.as_number:
             low, high = (f"{end:.15g}" for end in found.round)
-            number = {"low": low, "high": high, "unit": "" if found.words else f.unit or ""}
+            unit = f.unit if isinstance(f, Numeric) and not found.words else ""
+            number = {"low": low, "high": high, "unit": unit or ""}
         return cls(
             found=found,
-            use="" if found.years or found.numbers else f is not None and not found.remarks,
+            use="" if found.years or found.numbers else found.can_be_asked and not found.remarks,
             kind=f.kind if f else "",
             categories="\n".join(f.categories) if isinstance(f, Categorical) else "",
             prompt=as_question(found.title) if found.title != found.name else "",
@@ -139,13 +144,11 @@ class Column(BaseModel):
         name, made = self.found.name, dict[str, Any]()
         if name != label and not self.use:
             return {"ignore": [name]}
-        if names := self._called(fault) | self._merged(fault) | self._renamed(fault):
+        if names := self._names(fault) | self._without_answer(label, label_type, fault):
             made["rename"] = {name: names}
-        is_classes = name == label and (label_type or self.found.label_type) == "classes"
-        texts = {"prompt": self.prompt, "description": self.description}
-        texts |= {} if self.kind == "categorical" or is_classes else {"unit": self.unit}
-        if any(texts.values()):
-            made["describe"] = {name: {key: text for key, text in texts.items() if text}}
+        is_classes = name == label and self._label_type(label_type) == "classes"
+        if texts := self._texts(is_classes=is_classes):
+            made["describe"] = {name: texts}
         if self.use == "number" and (numbers := self.found.numbers):
             ends = numbers.low, numbers.high
             made["numbers"] = [name]
@@ -160,6 +163,13 @@ class Column(BaseModel):
         elif declared := self._declared(fault):
             made["features"] = {name: declared}
         return made | ({"disclosed": [name]} if self.disclosed else {})
+
+    def _texts(self, *, is_classes: bool) -> dict[str, str]:
+        """The texts at its question, by setting."""
+        texts = {"prompt": self.prompt, "description": self.description}
+        if not is_classes and (self._is_number or self.use == "number"):
+            texts["unit"] = self.unit
+        return {key: text for key, text in texts.items() if text}
 
     def _asked_alone(self, fault: Fault) -> dict[str, Any]:
         """The settings of a question without a file, all of them declared."""
@@ -188,43 +198,103 @@ class Column(BaseModel):
         f = self.found.feature
         if self._has_words:  # which are inferred
             return {}
-        if self.found.is_number and not isinstance(f, Numeric) and self._left_numbers():
-            return {"kind": "numeric"}
+        if self._is_number:
+            number = self._number(fault)
+            if number is None:
+                return {}
+            low, high = self._ends(fault)
+            made: dict[str, Any] = {} if number is f else {"kind": "numeric"}
+            return (
+                made
+                | ({"low": low} if low != number.low else {})
+                | ({"high": high} if high != number.high else {})
+            )
         if self.kind != (f.kind if f else ""):
             return {"kind": self.kind}
-        if isinstance(f, Numeric):
-            low, high = self._ends(fault)
-            return ({"low": low} if low != f.low else {}) | (
-                {"high": high} if high != f.high else {}
-            )
-        if not isinstance(f, Categorical):
-            return {}
         categories = _lines(self.categories)
-        found = _lines("\n".join(f.categories))
+        found = _lines("\n".join(f.categories)) if isinstance(f, Categorical) else []
         return {"categories": categories} if categories != found else {}
 
-    def _left_numbers(self) -> bool:
-        """True if all is numbers after what was decided of a column that is mostly numbers."""
+    @property
+    def _is_number(self) -> bool:
+        """True if it counts as a number: by its kind, or since all that is left are numbers after
+        what was decided of texts among them."""
+        f = self.found.feature
+        if self._has_words or self.kind == "numeric":
+            return not self._has_words
+        if not self.found.is_number or isinstance(f, Numeric):
+            return False
         if self.found.blanks:
             return self.blank == "missing"
         return all(one == "yes" for one in self.one)
 
-    def _label(self, kind: str, fault: Fault) -> dict[str, Any]:
-        """The label's own settings, of a ``kind`` that was chosen.
+    def _number(self, fault: Fault) -> Numeric | None:
+        """The numbers of the file; None if something else is left among them."""
+        if isinstance(self.found.feature, Numeric):
+            return self.found.feature
+        names = self._names(lambda *_: None)
+        texts = dict.fromkeys(names.get(text, text) for text in self.found.rows)
+        left = [text for text in texts if text and not NUMBER.fullmatch(text)]
+        if left:
+            some = some_of(f"“{text}”" for text in left)
+            fault("kind", f"{some} {'is no number' if len(left) == 1 else 'are no numbers'}")
+        elif not self.found.as_number:
+            fault("kind", "there are no two numbers in the column")
+        return None if left else self.found.as_number
+
+    def _label_type(self, chosen: str) -> str:
+        """The type of label that it becomes: the ``chosen`` one, or else by its kind."""
+        f = self.found.feature
+        if chosen:
+            return chosen
+        if self._is_number and not isinstance(f, Numeric):
+            return self.found.label_as_number
+        of_file = self._is_number or self._has_words or not f
+        return self.found.label_type if of_file else "classes"
+
+    def _label(self, chosen: str, fault: Fault) -> dict[str, Any]:
+        """The label's own settings, of a type that was ``chosen``.
 
         A number has the ends that the form shows, so that the file's own tell nobody's value.
         """
-        f = self.found.feature
-        if not kind and not self._has_words and f and self.kind != f.kind:
-            kind = {"numeric": "range", "categorical": "classes"}.get(self.kind, "")
-        made: dict[str, Any] = {"label_type": kind} if kind else {}
+        f, kind = self.found.feature, self._label_type(chosen)
+        is_switched = f is not None and not self._has_words and self.kind != f.kind
+        stated = chosen or is_switched or kind != self.found.label_type
+        made: dict[str, Any] = {"label_type": kind} if stated else {}
         if self._has_words:
             return made
-        if isinstance(f, Numeric):
-            is_range = (kind or self.found.label_type) == "range"
-            return made | ({"label_range": list(self._ends(fault))} if is_range else {})
-        categories = self._declared(fault).get("categories")
-        return made | ({"classes": categories} if categories and kind != "range" else {})
+        if kind == "range":
+            number = self._number(fault)
+            return made | ({"label_range": list(self._ends(fault))} if number else {})
+        if not isinstance(f, Categorical) or self._is_number:
+            return made
+        categories, found = (
+            [each for each in listed if each != f.missing]
+            for listed in (_lines(self.categories), _lines("\n".join(f.categories)))
+        )
+        if categories == found:
+            return made
+        return made | {"classes": [*categories, *self._answer_of_empty]}
+
+    @property
+    def _answer_of_empty(self) -> list[str]:
+        """The name of the answer of a label's empty rows, if they have one."""
+        return [self.empty_name] if self.found.empty and self.empty == "answer" else []
+
+    def _without_answer(self, label: str, label_type: str, fault: Fault) -> dict[str, str]:
+        """New names of what is missing in the label: an answer, or nothing, without the row."""
+        if self.found.name != label:
+            return {}
+        names = dict.fromkeys(self.found.voids, "") if self.void == "missing" else {}
+        if not self.found.empty:
+            return names
+        if not self.empty:
+            fault("empty", "choose one")
+        elif self.empty == "answer" and self._label_type(label_type) == "range":
+            fault("empty", "a number has no such answer: leave these rows out")
+        elif self.empty == "answer" and not self.empty_name:
+            fault("empty_name", "fill this in")
+        return names | {"": "".join(self._answer_of_empty)}
 
     def _ends(self, fault: Fault) -> tuple[float, float]:
         ends = []
@@ -240,6 +310,10 @@ class Column(BaseModel):
         if low > high:
             fault("high", f"at least {amount(low)}, where the numbers begin")
         return low, high
+
+    def _names(self, fault: Fault) -> dict[str, str]:
+        """New names of its answers, as far as somebody has decided."""
+        return self._called(fault) | self._merged(fault) | self._renamed(fault)
 
     def _called(self, fault: Fault) -> dict[str, str]:
         """New names of a column's two values."""
@@ -269,6 +343,8 @@ class Column(BaseModel):
         names = dict.fromkeys(self.found.blanks, "") if self.blank == "missing" else {}
         if self.found.blanks and not self.blank and self.found.years is None:
             fault("blank", "choose one")
+        elif self.blank == "answer" and not self.found.feature and self.kind != "numeric":
+            fault("blank", "nobody could choose among so many answers")
         if self.void == "answer":
             names |= dict.fromkeys(self.found.voids, self.void_name)
             if not self.void_name:

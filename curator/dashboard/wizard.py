@@ -15,6 +15,7 @@ from starlette.datastructures import FormData, UploadFile
 from privet.learning.core.amounts import of_hundred
 from privet.learning.figures.sentences import little_beside
 from privet.learning.task_building.publication import Publication
+from privet.learning.task_building.schema import YES
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.tables.text_format import OF_FILE
@@ -130,6 +131,7 @@ async def _steps(
         alone=alone,
         in_waves=in_waves,
         settings=INPUTS,
+        yes=YES,
         made=[
             each
             for name, each in INPUTS.items()

@@ -137,6 +137,23 @@ class ReviewedColumn:
         return [text for text in self.texts if text in NO_ANSWER or text.startswith("#")]
 
     @cached_property
+    def numbers_of_texts(self) -> tuple[float, ...]:
+        """The different numbers among its texts and at the ends of their scale; at least two."""
+        ends = {each.old: each.new for each in self.scale_ends}
+        texts = (ends.get(text, text) for text in self.counts)
+        read = {float(text) for text in texts if NUMBER.fullmatch(text)}
+        found = tuple(filter(math.isfinite, read))
+        return found if len(found) > 1 else ()
+
+    @property
+    def has_names(self) -> bool:
+        """True if its texts differ in all rows, as names do, and belong to no rows below them."""
+        is_text = not isinstance(self.values, np.ndarray)
+        varied = is_text and of_one_row_each(self.counts, self.values)
+        above = varied and is_above_gaps(self.counts, self.values)
+        return varied and not (above or self.scale_ends or self.several or self.has_dates)
+
+    @cached_property
     def voids(self) -> dict[str, int]:
         """The texts that count as missing and may be meant, by their rows."""
         if isinstance(self.values, np.ndarray):

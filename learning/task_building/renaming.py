@@ -76,7 +76,7 @@ def prepared(columns: Columns, settings: TaskSettings) -> Columns:
 
 
 def _with_label(columns: Columns, settings: TaskSettings) -> Columns:
-    """The rows whose label was not renamed to nothing."""
+    """The rows with a label, where one was renamed to nothing."""
     no_label = {old for old, new in settings.rename.get(settings.label, {}).items() if not new}
     if not no_label:
         return columns
@@ -153,12 +153,19 @@ def _renamed(name: str, values: ColumnValues, names: Mapping[str, str]) -> Colum
     if isinstance(values, np.ndarray):  # whose missing values do not even equal themselves
         values = [None if math.isnan(value) else value for value in values.tolist()]
     found = {value: category_text(value) for value in dict.fromkeys(values) if value is not None}
+    if "" in names:
+        if not any(map(is_missing, values)):
+            raise InvalidPublicData(f"The column {name!r} has no missing value to rename.")
+        found = {
+            each: "" if is_missing(each) and text not in names else text
+            for each, text in found.items()
+        } | {None: ""}
     if unknown := [old for old in names if old not in found.values()]:
         raise InvalidPublicData(
             f"The column {name!r} has no category {unknown[0]!r} to rename: its categories are "
             f"{quoted(dict.fromkeys(found.values()))}."
         )
-    made = [value if value is None else names.get(found[value], value) for value in values]
+    made = [names.get(found[value], value) if value in found else value for value in values]
     left = {names.get(text, text) for text in found.values()}
     for group in alike(text for text in left if not is_missing(text)):
         if not set(group).isdisjoint(names.values()):

@@ -8,12 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Feature, Measured
+from privet.protocol.features import Feature, Measured, Numeric
 from privet.protocol.spellings import TRUTH_VALUES
 from privet.protocol.values import ColumnValues, is_missing
 from privet.tables.text_format import TextFormat
@@ -87,8 +87,11 @@ class Proposal:
     ``blanks`` whether they stand for a missing value, which makes a number of the column if
     ``is_number``, and are not in the feature's range if they are numbers; of ``voids``, which count
     as missing, whether they are an answer; of dates whether the year counts, from the first of
-    ``years`` to the last; of texts that are ``numbers`` with a unit whether these count. ``blanks``
-    and ``voids`` have numbers of rows.
+    ``years`` to the last; of texts that are ``numbers`` with a unit whether these count; of a label
+    what becomes of its ``empty`` rows. ``blanks`` and ``voids`` have numbers of rows.
+
+    ``as_number`` is the feature that a column of texts would be by its numbers, None without two,
+    and ``label_as_number`` what these become as the label.
     """
 
     name: str
@@ -104,6 +107,14 @@ class Proposal:
     voids: Mapping[str, int] = field(default_factory=dict)
     years: tuple[int, int] | None = None
     numbers: InUnit | None = None
+    empty: int = 0
+    as_number: Numeric | None = None
+    label_as_number: Literal["classes", "range"] = "range"
+
+    @property
+    def can_be_asked(self) -> bool:
+        """True if it is a feature, or is one once what stands for a missing number is none."""
+        return self.feature is not None or (self.is_number and self.as_number is not None)
 
     @property
     def title(self) -> str:
@@ -116,10 +127,11 @@ class Proposal:
 
     @property
     def round(self) -> tuple[float, float]:
-        """The range of a numeric feature with round ends, each at most a tenth of it farther."""
-        if not isinstance(self.feature, Measured):
+        """The range of its numbers with round ends, each at most a tenth of it farther."""
+        of = self.feature if isinstance(self.feature, Measured) else self.as_number
+        if of is None:
             raise TypeError(f"{self.name!r} has no range.")
-        return round_ends(self.feature.low, self.feature.high)
+        return round_ends(of.low, of.high)
 
 
 @dataclass(frozen=True)
@@ -150,7 +162,7 @@ def propose(columns: Columns) -> list[Proposal]:
         blanks, is_number = ({}, False) if numbers else column.blanks
         remarks = () if decided else tuple(f"It {each}" for each in column.remarks(gaps=False))
         remarks += (f"It {doubts[name]}",) if name in doubts else ()
-        feature = None
+        feature, found = None, () if decided else column.numbers_of_texts
         try:
             named = UNIT.search(name.strip())
             units = {name: named[1]} if named else {}
@@ -160,10 +172,13 @@ def propose(columns: Columns) -> list[Proposal]:
                 units | dict(units_of(columns)),
             )
         except InvalidPublicData as error:
-            if isinstance(error, TooVaried) and ABOUT_DATES not in error.detail:
+            if is_number and found:
+                pass  # it is a number, once somebody says so
+            elif isinstance(error, TooVaried) and ABOUT_DATES not in error.detail:
                 first, rows = next(iter(counts)), len(values)
                 said = f"It has {len(counts)} different texts in {rows} rows, such as {first!r}"
-                remarks = (f"{said}. Nobody could choose among them, so it is left out.", *remarks)
+                more = remarks[1:] if column.has_names else remarks  # which begin with the same
+                remarks = (f"{said}. Nobody could choose among them, so it is left out.", *more)
             elif ABOUT_DATES in error.detail:  # which its remark says too
                 remarks = (error.detail,)
             else:
@@ -188,6 +203,9 @@ def propose(columns: Columns) -> list[Proposal]:
                 voids=column.voids if feature is not None else {},
                 years=years,
                 numbers=numbers,
+                empty=sum(map(is_missing, values)) - sum(column.voids.values()),
+                as_number=Numeric(name=name, low=min(found), high=max(found)) if found else None,
+                label_as_number=kind_of_label(np.array(found or (0.5,)), PREVIEW),
             )
         )
     return proposals

@@ -3,7 +3,8 @@
 ``INFER`` has the kinds of features, one file each.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
@@ -85,11 +86,8 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
     values = columns[settings.label]
     check_readable(values)
     listed = settings.classes or ()
-    missing = next((row for row in range(len(values)) if is_missing(values[row], listed)), None)
-    if missing is not None:
-        raise InvalidPublicData(
-            f"Row {missing + 1} has no label {settings.label!r}: remove it or fill it in."
-        )
+    if empty := [row for row, value in enumerate(values, 1) if is_missing(value, listed)]:
+        raise InvalidPublicData(_without_label(empty, values, settings))
     if isinstance(values, np.ndarray):
         numbers(settings.label, values)
     if settings.label_range is not None or kind_of_label(values, settings) == "range":
@@ -99,6 +97,21 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
             )
         return _range(values, settings)
     return _classes(values, settings)
+
+
+def _without_label(rows: Sequence[int], values: ColumnValues, settings: TaskSettings) -> str:
+    """The refusal of rows without a label, with the settings that leave them out or keep them."""
+    name, few = settings.label, len(rows) == 1
+    counted = f"Row {rows[0]} has" if few else f"{len(rows)} rows, the first is row {rows[0]}, have"
+    ways = {"leave them out": ""}
+    if not isinstance(values, np.ndarray) and kind_of_label(values, settings) == "classes":
+        ways["make them an answer"] = "no answer"
+    choices = (
+        f"{way} (rename={json.dumps({name: {'': new}}, ensure_ascii=False)})"
+        for way, new in ways.items()
+    )
+    said = f"{counted} no label {name!r}: {', '.join(choices)}, or fill them in."
+    return said.replace("them", "it") if few else said
 
 
 def label_alone(settings: TaskSettings) -> Classes | Range:

@@ -180,7 +180,7 @@ class TaskSettings(SettingsModel):
         "values; 1 allows a single person.",
     )
     label_type: Annotated[
-        Literal["classes", "range"] | None, Asked("Kind of the predicted column")
+        Literal["classes", "range"] | None, Asked("Kind of the answer you want to know")
     ] = Field(
         default=None,
         description="Whether the label is one of several classes or a number in a range; by "
@@ -263,7 +263,7 @@ class TaskSettings(SettingsModel):
     )
     label_part: Annotated[
         Annotated[float, Field(ge=0.0, le=0.9, strict=True)] | None,
-        Asked("Share asked for the predicted answer alone"),
+        Asked("Share asked only for the answer you want to know"),
     ] = Field(
         default=None,
         description="Share of the holders, drawn by their devices, who answer the label alone at "
@@ -283,7 +283,8 @@ class TaskSettings(SettingsModel):
     rename: dict[str, dict[Text, str]] = Field(
         default_factory=dict,
         description="New names of categories and classes, by column and old name: equal ones are "
-        "merged, and an empty one is a missing value.",
+        "merged, and an empty one is a missing value. A label renamed to nothing leaves out the "
+        "rows without one.",
     )
     years: tuple[str, ...] = Field(
         default=(),

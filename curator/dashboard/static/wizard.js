@@ -42,7 +42,7 @@ function fill() {
     else each.value = value;
   }
   if (study.wave_count) unfold(document.getElementById("waves"));
-  for (const follow of [sayKind, sayOdds, sayWaves, sayGroups, sayLanguage, sayAnswers, sayHeadlines, showTranslations]) follow();
+  for (const follow of [sayKind, sayOdds, sayWaves, sayGroups, sayLanguage, sayColumns, sayHeadlines, showTranslations]) follow();
   document.getElementById("translations").open = study.translations.length > 0;
 }
 
@@ -106,13 +106,19 @@ async function begin() {
   sayLeft();
 }
 
+/** A moment as other pages write it, whatever the browser's language. */
+function saidMoment(moment) {
+  const [day, time] = [{ dateStyle: "long" }, { timeStyle: "short" }].map((style) => moment.toLocaleString("en-GB", style));
+  return `${day}, ${time}`;
+}
+
 /** Offer the draft of an earlier visit. */
 async function offer() {
   const draft = await kept();
   const place = document.getElementById("draft");
   if (!draft || columns() !== "") return;
   const [, file] = draft.files.find(([name]) => name === "public") ?? [];
-  place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, ${file ? `with ${file.name}` : "of one question"}.`;
+  place.querySelector("p").textContent = `This browser has a draft of ${saidMoment(draft.saved)}, ${file ? `with ${file.name}` : "of one question"}.`;
   place.hidden = false;
   place.querySelector("[data-draft='discard']").onclick = () => {
     place.hidden = true;
@@ -124,6 +130,7 @@ async function offer() {
       const transfer = new DataTransfer();
       transfer.items.add(file);
       form.elements[name].files = transfer.files;
+      if (name === "register") unfold(form.elements[name]);
     }
     aim(draft.goal);
     form.querySelector(`[formaction$='${file ? "/new/columns" : "/new/question"}']`).click();
@@ -152,10 +159,29 @@ async function check() {
   const silent = { faults: { "": "The curator does not answer: try again, or load the page again" }, known: { text: "", tells: false } };
   const { faults: found, known } = response?.ok ? await response.json() : silent;
   for (const each of fields()) if (each.validity.badInput) found[each.name] = "choose a whole date";
+  if (classes().length > 2 && !study.headline) found.headline = "choose one";
   if (number !== asked) return;
   faults = found;
-  for (const each of form.querySelectorAll("[data-known]")) each.textContent = known.text;
+  sayKnown(found.holders ? "Type a number of people." : known.text);
   if (isAlone()) sayPlanned(known.tells);
+}
+
+/** The precision beside the people, in which the setting that it names is a link. */
+function sayKnown(text) {
+  const { looks } = form.elements;
+  const name = `Advanced: ${named(looks)}`;
+  for (const place of form.querySelectorAll("[data-known]")) {
+    if (place.textContent === text) continue;
+    const [before, after] = text.split(name);
+    place.textContent = before;
+    if (after === undefined) continue;
+    const link = Object.assign(document.createElement("a"), { href: `#${stepOf("looks")}`, textContent: name });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(stepOf("looks"), looks);
+    });
+    place.append(link, after);
+  }
 }
 
 /** The field of a fault, or that of which it is a part; null if there is none. */
@@ -317,46 +343,78 @@ const lines = (text) => text.split("\n").map((each) => each.trim()).filter(Boole
 /** The words by which a column's two values are called; none if they stay as they are. */
 const words = ({ means, as_is: stay }) => (stay ? [] : means.filter(Boolean));
 
-/** The categories of a column, as they are to be called. */
+/** True if a column is a number after what was decided of the texts among its numbers. */
+function isDecidedNumber({ found, blank, one }) {
+  if (!found.is_number || found.feature?.kind === "numeric") return false;
+  return Object.keys(found.blanks).length > 0 ? blank === "missing" : one.every((each) => each === "yes");
+}
+
+/** True if a column counts as a number: by its kind, or by what was decided of it. */
+const isNumber = (column) => words(column).length === 0 && (column.kind === "numeric" || isDecidedNumber(column));
+
+/** The categories of a column, as they are to be called; of a label also what becomes of empty rows. */
 function answers(column) {
   const { found, one, blank, void: gap, void_name: name, rename, categories } = column;
-  if (words(column).length > 0) return words(column);
+  const isLabel = found.name === study.label;
+  const ofEmpty = isLabel && found.empty > 0 && column.empty === "answer" ? [column.empty_name] : [];
+  if (words(column).length > 0) return [...words(column), ...ofEmpty];
   const called = new Map(found.merges.filter((_, place) => one[place] === "yes").map((pair) => [pair.old, pair.new]));
   if (blank === "missing") for (const each of Object.keys(found.blanks)) called.set(each, "");
   for (const line of lines(rename)) {
     const equals = line.lastIndexOf("=");
     if (equals >= 0) called.set(line.slice(0, equals).trim(), line.slice(equals + 1).trim());
   }
-  const all = [...lines(categories).map((each) => called.get(each) ?? each), ...(gap === "answer" ? [name] : [])];
+  const listed = lines(categories).filter((each) => !isLabel || each !== found.feature?.missing);
+  const all = [...listed.map((each) => called.get(each) ?? each), ...(gap === "answer" ? [name] : []), ...ofEmpty];
   return [...new Set(all.filter(Boolean))];
 }
 
 const some = (all, most) => all.slice(0, most).join(", ") + (all.length > most ? ` and ${all.length - most} more` : "");
 
-/** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
-function saidAnswers(column) {
-  const { numbers } = column.found;
-  if (column.use === "number") return `${amount(String(numbers.low))} to ${amount(String(numbers.high))} ${numbers.unit}`;
-  const [low, high] = column.use === "year" ? column.found.years.map(String) : [column.low, column.high];
-  return low && words(column).length === 0 ? `${amount(low)} to ${amount(high)} ${column.unit}`.trim() : some(answers(column), 8);
+/** The ends of a column's numbers as they are published: those far from the others too, if they are answers. */
+function ends({ found, low, high, blank }) {
+  const far = blank === "answer" && found.feature?.kind === "numeric" ? Object.keys(found.blanks).map(Number) : [];
+  if (far.length === 0) return [low, high];
+  return [Math.min(number(low), ...far), Math.max(number(high), ...far)].map(String);
 }
 
-/** The answers of each column in its row, as they are to be called. */
-function sayAnswers() {
+/** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
+function saidAnswers(column, most = 8) {
+  const { numbers, years, feature } = column.found;
+  const range = ([low, high], unit) => `${amount(low)} to ${amount(high)} ${unit}`.trim();
+  if (column.use === "number") return range([String(numbers.low), String(numbers.high)], numbers.unit);
+  if (column.use === "year") return range(years.map(String), "");
+  if (isNumber(column)) return range(ends(column), column.unit);
+  return feature?.kind === "numeric" && words(column).length === 0 ? "each number in your file" : some(answers(column), most);
+}
+
+/** The answers of each column in its row, as they are to be called, and the fields that its kind needs. */
+function sayColumns() {
   form.querySelectorAll("[data-column]").forEach((row, place) => {
-    const text = row.querySelector("[data-answers]");
-    if (text) text.textContent = some(answers(study.columns[place]), 6);
+    const column = study.columns[place];
+    const [text, kind, isLabel] = [row.querySelector("[data-answers]"), row.querySelector("[name$='.kind']"), column.found.name === study.label];
+    if (text) text.textContent = saidAnswers(column, 6);
+    for (const each of row.querySelectorAll("[data-of-label]")) each.hidden = !isLabel;
+    for (const each of row.querySelectorAll("[data-of-question]")) each.hidden = isLabel;
+    for (const each of row.querySelectorAll("[data-as]")) each.hidden = each.dataset.as !== (isNumber(column) ? "number" : "answers");
+    if (!kind) return;
+    const listed = row.querySelector("[name$='.categories']");
+    if (listed) listed.value = lines(column.categories).filter((each) => !isLabel || each !== column.found.feature.missing).join("\n");
+    kind.disabled = isDecidedNumber(column);
+    kind.value = isNumber(column) ? "numeric" : column.kind;
+    kind.closest("label").hidden = words(column).length > 0;
   });
 }
 
-/** The answers to the question that is to be predicted or asked alone; none of a number. */
+/** The answers to the question that is wanted or asked alone; none of a number. */
 function classes() {
   const column = study.columns.find(({ found }) => found.name === study.label);
   if (!column) return [];
-  const { kind, found: { feature, label_type: type } } = column;
-  const changed = kind !== (feature?.kind ?? "") && words(column).length === 0 && { numeric: "range", categorical: "classes" }[kind];
-  if ((study.label_type || changed || type) !== "classes") return [];
-  if (kind !== "numeric" || words(column).length > 0) return answers(column);
+  const { found: { feature, label_type: type, label_as_number: asNumber } } = column;
+  const isOfTexts = feature?.kind !== "numeric";
+  const byKind = isNumber(column) ? (column.alone ? "range" : isOfTexts ? asNumber : type) : "classes";
+  if ((study.label_type || byKind) !== "classes") return [];
+  if (!isNumber(column) || isOfTexts) return answers(column);
   return Array.from({ length: feature.high - feature.low + 1 }, (_, place) => String(feature.low + place)); // few whole numbers
 }
 
@@ -364,6 +422,8 @@ function classes() {
 function sayHeadlines() {
   const [choice, all] = [form.elements.headline, classes()];
   choice.closest(".setting").hidden = all.length < 2;
+  const yes = all.filter((each) => choice.dataset.yes.split(" ").includes(each.toLowerCase()));
+  choice.options[0].textContent = all.length > 2 ? "choose one" : `${yes.length === 1 ? yes[0] : all.at(-1)} (chosen for you)`;
   choice.replaceChildren(choice.options[0], ...all.map((each) => new Option(each)));
   choice.value = all.includes(study.headline) ? study.headline : "";
   if (choice.value !== (study.headline ?? "")) put("headline", choice.value);
@@ -496,14 +556,14 @@ function sayAll() {
   const bare = [label, ...yes].filter((column) => column && !column.prompt.trim());
   const rows = [
     ...(isAlone() ? [["Question", withAnswers(label), "label"]] : [
-      ["To be predicted", label ? withAnswers(label) : "", "label"],
+      ["Answer you want to know", label ? withAnswers(label) : "", "label"],
       [`Asked besides (${yes.length})`, yes.map(withAnswers), "label"],
       ...(bare.length > 0 ? [[`Without a question (${bare.length})`, `People will read ${some(bare.map((column) => `“${question(column)}”`), 8)}`, promptOf(bare[0])]] : []),
     ]),
     ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "label"]] : []),
     ["Study", study.name || (isAlone() ? question(label) : ""), "name"],
     ["People", faults?.holders ? "" : `${thousands(String(study.holders).replace(/\D/gu, ""))}${study.wave_count ? " in each wave" : ""}`, "holders"],
-    ["Privacy of each answer", `ε = ${study.epsilon}`, "epsilon"],
+    ["Privacy of each person", `ε = ${study.epsilon}`, "epsilon"],
     ["When", study.wave_count ? days.map(({ first, last }, place) => `wave ${place + 1}: ${first} to ${last}`) : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, study.wave_count ? "waves.0.first" : "opens"],
     ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "invited"],
     ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker.name"],
@@ -562,6 +622,7 @@ form.addEventListener("click", async (event) => {
 let isGood = false;
 form.addEventListener("submit", async (event) => {
   const { submitter } = event;
+  if (isGood) for (const id of ["preview", "plan", "published"]) document.querySelector(`#${id} .problem`)?.remove(); // which may stand there of another button
   if (isGood || submitter?.dataset.into === "relay") return;
   if (submitter?.dataset.goal) aim(submitter.dataset.goal);
   if (submitter?.getAttribute("formaction")?.endsWith("/new/question")) return;
@@ -600,7 +661,7 @@ form.addEventListener("change", ({ target }) => {
   sayKind();
   sayGroups();
   sayLanguage();
-  sayAnswers();
+  sayColumns();
   sayHeadlines();
   if (target.dataset.translate !== undefined) addLanguage(target);
   else if (target.name) showTranslations();

@@ -27,3 +27,8 @@ def test_settings_without_columns_and_new_names_are_options() -> None:
     assert with_options(text) == (
         """Age (years): rename it (--rename), or all (--rename '{"a (b)": {"No": "no"}}')."""
     )
+    two = 'Leave it out (rename={"y": {"": ""}}), or name it (rename={"y": {"": "none"}}).'
+    assert with_options(two) == (
+        """Leave it out (--rename '{"y": {"": ""}}'), or """
+        """name it (--rename '{"y": {"": "none"}}')."""
+    )

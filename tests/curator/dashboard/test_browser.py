@@ -123,7 +123,7 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Ask for member").uncheck()
     go_on(admin, "The study")
     admin.get_by_label("Name of the study").fill("Who is a member")
-    admin.get_by_label("Privacy of each answer").fill("2")
+    admin.get_by_label("Privacy of each person").fill("2")
     admin.locator("#help-epsilon", has_text="at most 89 gave").wait_for()
     admin.get_by_label("People whom you expect").fill("1500")
     admin.get_by_text("Advanced", exact=True).click()
@@ -290,7 +290,7 @@ def test_the_headlines_answer_is_chosen_among_the_answers(
     admin.get_by_role("button", name="Who, and how many").click()
     admin.get_by_label("Records with known answers").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    label = admin.get_by_label("Which column should be predicted?")
+    label = admin.get_by_label("Which answer do you want to know?")
     label.wait_for()
     for name, classes in (("job", ["farmer", "nurse", "smith"]), ("label", ["0", "1"])):
         label.select_option(name)
@@ -302,7 +302,7 @@ def test_the_headlines_answer_is_chosen_among_the_answers(
 
 def predict_label(tab: Any) -> None:
     """Choose the column of 0 and 1 that is to be predicted, and leave these as they are."""
-    tab.get_by_label("Which column should be predicted?").select_option("label")
+    tab.get_by_label("Which answer do you want to know?").select_option("label")
     words = tab.get_by_role("group", name="label: what do 0 and 1 mean?")
     words.get_by_label("Leave them as they are").check()
     words.get_by_label("0 means").wait_for(state="hidden")
@@ -353,8 +353,8 @@ def test_the_wizard_says_what_is_missing_where(
     assert admin.evaluate("window.mostSteps") == 1  # the steps are made of what came, at once
     admin.get_by_role("button", name="Continue").focus()
     admin.keyboard.press("Enter")
-    label = admin.get_by_label("Which column should be predicted?")
-    link = alert.get_by_role("link", name="Which column should be predicted: choose one")
+    label = admin.get_by_label("Which answer do you want to know?")
+    link = alert.get_by_role("link", name="Which answer do you want to know: choose one")
     assert violations(link) == []
     assert alert.evaluate("summary => summary === document.activeElement")
     assert admin.title() == "Error: New study: Privet"
@@ -401,14 +401,14 @@ WRONG = {
     "The study": (
         {
             "People whom you expect": ("3000 people", "write a whole number, such as 3000"),
-            "Privacy of each answer (ε)": ("abc", "write a number, such as 0.5"),
+            "Privacy of each person (ε)": ("abc", "write a number, such as 0.5"),
             "First day": ("2100-02-02", ""),
             "Last day": ("2100-02-01", "before the first day"),
             "Smallest group with the same disclosed answers": ("0", "at least 1"),
         },
         {
             "People whom you expect": ("-5", "at least 1"),
-            "Privacy of each answer (ε)": ("3", "at most 2, which the answer page takes"),
+            "Privacy of each person (ε)": ("3", "at most 2, which the answer page takes"),
             "Last day": ("2020-02-01", "before the first day"),
             "Fewest answers that a relay sends together": (
                 "20000",
@@ -457,7 +457,7 @@ def test_each_step_says_what_is_wrong_with_it(
         if step == "The study":
             for label, text in (
                 ("People whom you expect", "3.000"),
-                ("Privacy of each answer (ε)", "0,5"),
+                ("Privacy of each person (ε)", "0,5"),
                 ("Smallest group with the same disclosed answers", ""),
                 ("Fewest answers that a relay sends together", ""),
                 ("First day", ""),
@@ -537,7 +537,7 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
         tab.locator("[name=wave_count]").select_option("2")
         tab.get_by_label("Who answers").select_option("repeat")
         tab.get_by_text("All answers of one person together cost ε 2 at most").wait_for()
-        tab.get_by_label("Privacy of each answer").fill("1.5")
+        tab.get_by_label("Privacy of each person").fill("1.5")
         tab.get_by_text("cost ε 3 at most (the lifetime ε), more than the 2").wait_for()
         tab.get_by_label("Who answers").select_option("rotate")
         lifetime = tab.get_by_text("cost ε 1.5 at most (the lifetime ε).")
@@ -845,7 +845,7 @@ def test_axe_finds_nothing(
     admin.get_by_role("button", name="Who, and how many").click()
     admin.get_by_label("Records with known answers").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    assert violations(admin.get_by_label("Which column should be predicted?")) == []
+    assert violations(admin.get_by_label("Which answer do you want to know?")) == []
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -1002,3 +1002,121 @@ def pages(task: str) -> list[str]:
         f"/tasks/{task}/compare?one=1&other=2",
         "/tasks/none",
     ]
+
+
+def test_decisions_on_a_file_are_shown_at_once(
+    curator: RunningCurator, admin: Any, tmp_path: Path
+) -> None:
+    """A file as people have it goes from its empty labels to a plan: the rows, the check page and
+    the published study say the same of each column, and no exact end of the file is published."""
+    rows = [
+        f"{('n/a', '40h')[i // 150] if i % 150 == 20 else 2 + (i * 7) % 76},"
+        f"{'' if i % 75 == 1 else ('never', 'often', 'sometimes')[i % 3]}"
+        for i in range(300)
+    ]
+    file = tmp_path / "lonely.csv"
+    file.write_text("\n".join(["hours,lonely", *rows]))
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_role("button", name="Who, and how many").click()
+    assert admin.get_by_label("List of the people you ask").is_hidden()
+    admin.get_by_text("You have a list of the people you ask").click()
+    admin.locator("#help-register").wait_for()
+    admin.get_by_label("Records with known answers").set_input_files(file)
+    admin.get_by_role("button", name="Read the file").click()
+    label = admin.get_by_label("Which answer do you want to know?")
+    empty = admin.get_by_role("group", name="lonely: 4 rows are empty")
+    label.select_option("hours")
+    empty.wait_for(state="hidden")
+    label.select_option("lonely")
+    row = admin.get_by_role("group", name="lonely", exact=True)
+    assert row.locator("[data-answers]").inner_text() == "never, often, sometimes"
+    headline = admin.get_by_label("Answer that headlines speak of")
+    options = "field => [...field.options].map(each => each.textContent)"
+    assert headline.evaluate(options) == ["choose one", "never", "often", "sometimes"]
+    said_on_going_on(admin, "Questions", {"Answer that headlines speak of": "choose one"})
+    for asked in (
+        "lonely: 4 rows are empty",
+        "hours: “n/a” (1 row) and “40h” (1 row) among numbers",
+    ):
+        assert admin.locator("#faults a").filter(has_text=asked).count() == 1
+    headline.select_option("often")
+    empty.get_by_label("An answer of their own").check()
+    assert row.locator("[data-answers]").inner_text() == "never, often, sometimes, no answer"
+    empty.get_by_label("Leave these rows out").check()
+    assert row.locator("[data-answers]").inner_text() == "never, often, sometimes"
+    hours = admin.get_by_role("group", name="hours", exact=True)
+    hours.locator("summary").click()
+    assert hours.get_by_label("From").is_hidden()
+    admin.get_by_role("group", name="hours: “n/a”").get_by_label("No, the value").check()
+    assert hours.locator("[data-answers]").inner_text() == "0 to 80"
+    kind = hours.get_by_label("Kind")
+    assert (kind.input_value(), kind.is_disabled()) == ("numeric", True)
+    hours.get_by_label("To").fill("90")
+    hours.get_by_label("To").blur()
+    assert violations(hours) == []
+    go_on(admin, "The study")
+    admin.get_by_label("Name of the study").fill("Lonely")
+    people = admin.get_by_label("People whom you expect")
+    known = admin.locator("#study [data-known]")
+    for typed in ("abc", "0"):
+        people.fill(typed)
+        known.filter(has_text="Type a number of people.").wait_for()
+        people.fill("3000")
+        known.filter(has_text="points whenever you look").wait_for()
+    known.get_by_role("link", name="Advanced: Looks at the figures").click()
+    assert admin.evaluate("document.activeElement.name") == "looks"
+    go_on(admin, "Who is asking")
+    for field in ("Responsible", "Contact", "Purpose"):
+        admin.get_by_label(field).fill("us")
+    admin.get_by_label("Link").fill("https://clinic.example")
+    admin.get_by_role("navigation", name="Steps").get_by_role("link", name="Check").click()
+    summary = admin.inner_text("#summary")
+    assert "Hours – 0 to 90" in summary
+    assert "Lonely – never, often, sometimes\n" in summary
+    admin.get_by_role("button", name="Plan", exact=True).click()
+    admin.locator("#plan table").first.wait_for()
+    admin.get_by_role("button", name="Publish", exact=True).click()
+    admin.wait_for_url("**/tasks/*")
+    made = re.findall("[0-9a-f]{64}", admin.url)[0]
+    task = curator.get(f"/v1/tasks/{made}")["task"]
+    assert task["label"]["classes"] == ["never", "often", "sometimes"]
+    assert task["label"]["headline"] == "often"
+    (feature,) = task["features"]
+    assert (feature["low"], feature["high"]) == (0.0, 90.0)
+
+
+def test_a_refusal_stands_once(curator: RunningCurator, admin: Any) -> None:
+    """Below the button that was pressed last."""
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_role("button", name="How many One question").click()
+    admin.get_by_label("Question", exact=True).fill("Have you ever?")
+    for field in ("Responsible", "Contact", "Purpose"):
+        admin.get_by_label(field).fill("us")
+    admin.get_by_label("Link").fill("https://clinic.example")
+    admin.get_by_role("navigation", name="Steps").get_by_role("link", name="Check").click()
+    refusal = {"title": "Refused", "detail": "For a reason."}
+    for path in ("preview", "plan"):
+        admin.route(f"**/new/{path}", lambda route: route.fulfill(status=422, json=refusal))
+    for button in ("Preview", "Plan", "Preview"):
+        admin.get_by_role("button", name=button, exact=True).click()
+        admin.locator(f"#{button.lower()} .problem").wait_for()
+        assert admin.get_by_text("For a reason.").count() == 1
+
+
+def test_a_draft_has_its_date_as_other_pages_write_it(
+    curator: RunningCurator, browser: Any
+) -> None:
+    """In any browser's language."""
+    context = browser.new_context(locale="en-US")
+    tab = context.new_page()
+    sign_in(tab, curator.url, curator.token)
+    tab.goto(f"{curator.url}/new")
+    tab.get_by_role("button", name="How many One question").click()
+    tab.get_by_label("Question", exact=True).fill("Have you ever?")
+    tab.locator("#question").wait_for()
+    tab.wait_for_timeout(500)
+    tab.goto(f"{curator.url}/new")
+    said = tab.locator("#draft p")
+    said.wait_for()
+    assert re.search(r"a draft of \d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d, of", said.inner_text())
+    context.close()

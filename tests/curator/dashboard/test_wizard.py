@@ -431,9 +431,8 @@ async def test_few_people_are_called_few_where_they_are_typed(
     assert found
     half = float(found[1])
     assert (half > 10.0) == is_few
-    few = (
-        f". Few: 50\u00a0% could be anything from {50 - half:.0f}\u00a0% to {50 + half:.0f}\u00a0%."
-    )
+    least, most = f"{50 - half:.0f}\u00a0%", f"{50 + half:.0f}\u00a0%"
+    few = f". Few: whenever you look, 50\u00a0% could be anything from {least} to {most}."
     assert said.endswith(few) == is_few == ("Few" in said)
     page = (await form("/new/question")).text
     advanced = page[page.index("<summary>Advanced</summary>") :]
@@ -487,6 +486,119 @@ async def test_a_worker_gets_ready_while_a_file_is_chosen(
     assert started == [1]
 
 
+EMPTY = (
+    "x,y\n" + "".join(f"{i % 9},{('never', 'often', '')[i % 3]}\n" for i in range(60))
+).encode()
+"""A label in which nothing stands in each third row."""
+
+
+def test_rows_without_the_answer_are_decided_where_it_is_chosen() -> None:
+    """They are left out or have an answer of their own; of a column that is only asked besides
+    nothing is to be decided, and a number has no such answer."""
+    assert faults_of({}, EMPTY) == {"columns.1.empty": "choose one"}
+    assert faults_of({"label": "x"}, EMPTY) == {}
+    left_out = settings_of({"columns.1.empty": "missing"}, EMPTY)
+    assert left_out.rename == {"y": {"": ""}}
+    answer = {"columns.1.empty": "answer"}
+    assert settings_of(answer, EMPTY).rename == {"y": {"": "no answer"}}
+    unnamed = faults_of({**answer, "columns.1.empty_name": ""}, EMPTY)
+    assert unnamed == {"columns.1.empty_name": "fill this in"}
+    edited = {"columns.1.categories": "often\nnever\n(missing)"}
+    for decided, classes in (
+        ("missing", ("often", "never")),
+        ("answer", ("often", "never", "no answer")),
+    ):
+        made = settings_of({**edited, "columns.1.empty": decided}, EMPTY)
+        assert made.classes == classes
+    numbers = b"x,y\n" + b"a,1.5\nb,2.5\na,\nb,17.5\n" * 9
+    number = faults_of(answer, numbers)
+    assert number == {"columns.1.empty": "a number has no such answer: leave these rows out"}
+    assert settings_of({"columns.1.empty": "missing"}, numbers).label_range == (1.0, 18.0)
+
+
+@pytest.mark.parametrize(
+    ("decided", "classes", "share"),
+    [("missing", ("never", "often"), 50), ("answer", ("never", "no answer", "often"), 33)],
+)
+async def test_a_file_with_empty_labels_is_published_as_it_was_decided(
+    http: Http, decided: str, classes: tuple[str, ...], share: int
+) -> None:
+    """With the plan and the precision of the same rows; all empty rows are counted."""
+    form = await http.sign_in()
+    files = {"public": ("a.csv", EMPTY)}
+    page = " ".join((await form("/new/columns", files)).text.split())
+    assert "y: 20 rows are empty. What should become of them?" in page
+    fields = FIELDS | {"label": "y", "columns.1.empty": decided}
+    whole = with_study(changed(proposed(page), fields), files)
+    plan = await form("/new/plan", whole)
+    assert 'name="planned"' in plan.text
+    checked = (await form("/new/check", whole)).json()
+    assert checked["faults"] == {}
+    assert f"If {share}\u00a0% say often, as in" in checked["known"]["text"]
+    made = await form("/new", whole, unplanned="on")
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    assert isinstance(task.label, Classes)
+    assert task.label.classes == classes
+
+
+MIXED = (
+    "hours,y\n"
+    + "".join(
+        f"{('n/a', '40h')[i // 60] if i % 60 == 7 else 2 + (i * 7) % 76},{'ny'[i % 2]}\n"
+        for i in range(120)
+    )
+).encode()
+"""Numbers with two texts among them, from 2 to 77 as two people have them."""
+
+
+def test_a_column_that_a_decision_makes_a_number_has_round_ends() -> None:
+    """As a feature and as the answer that one wants to know, by a decision or by its kind; never
+    the file's own least and greatest, and no number while texts are left."""
+    decided = {"columns.0.blank": "missing"}
+    made = settings_of(decided, MIXED)
+    of_hours = {"kind": "numeric", "low": 0.0, "high": 80.0}
+    assert made.features["hours"].model_dump(exclude_none=True) == of_hours
+    typed = settings_of({**decided, "columns.0.high": "90", "columns.0.unit": "h"}, MIXED)
+    assert (typed.features["hours"].high, typed.describe["hours"].unit) == (90.0, "h")
+    label = settings_of({**decided, "label": "hours", "columns.0.unit": "h"}, MIXED)
+    assert (label.label_type, label.label_range) == ("range", (0.0, 80.0))
+    assert label.describe["hours"].unit == "h"
+    left = {"columns.0.blank": "answer", "columns.0.kind": "numeric"}
+    assert faults_of(left, MIXED) == {"columns.0.kind": "“n/a”, “40h” are no numbers"}
+    by_name = {**left, "columns.0.rename": "n/a =\n40h = 40"}
+    assert settings_of(by_name, MIXED).features["hours"].low == 0.0
+    words = {"label": "y", "columns.1.kind": "numeric"}
+    assert faults_of(decided | words, MIXED) == {"columns.1.kind": "“n”, “y” are no numbers"}
+    scale = "".join(
+        f"{('1 - bad', '2', '3', '4', '5 - good')[i % 5]},{'ny'[i % 2]}\n" for i in range(60)
+    )
+    ends = {"columns.0.one": ["yes", "yes"]}
+    steps = settings_of(ends, f"x,y\n{scale}".encode()).features["x"]
+    assert (steps.kind, steps.low, steps.high) == ("numeric", None, None)
+    as_label = settings_of({**ends, "label": "x"}, f"x,y\n{scale}".encode())
+    assert (as_label.label_range, as_label.rename["x"]) == (None, {"1 - bad": "1", "5 - good": "5"})
+
+
+def test_a_column_that_may_be_a_number_is_not_left_out() -> None:
+    """However many numbers it has: it is ticked, and asked about; as categories nobody could choose
+    among them."""
+    study = study_of(MIXED, GIVEN)
+    hours = study["columns"][0]
+    assert (hours["found"]["feature"], hours["found"]["remarks"], hours["use"]) == (None, [], True)
+    assert faults_of({}, MIXED) == {"columns.0.blank": "choose one"}
+    answer = faults_of({"columns.0.blank": "answer"}, MIXED)
+    assert answer == {"columns.0.blank": "nobody could choose among so many answers"}
+
+
+def test_a_column_that_is_left_out_says_so_once() -> None:
+    """Not also that somebody should leave it out."""
+    rows = "".join(f"P{i:04},{i % 7},{'ny'[i % 2]}\n" for i in range(300))
+    (of_id, *_) = propose(read_table(f"id,x,y\n{rows}".encode()))
+    said = "It has 300 different texts in 300 rows, such as 'P0000'. Nobody could choose among "
+    said += "them, so it is left out."
+    assert of_id.remarks == (said,)
+
+
 async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> None:
     """Dates, numbers among which a word stands, NA, and a unit in a name: each with its buttons;
     what is decided is what is published."""
@@ -505,7 +617,7 @@ async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> No
         "ward: “NA” (40 rows): an answer?",
     ):
         assert said in page, said
-    assert page.index("Which column should be predicted?") < page.index(
+    assert page.index("Which answer do you want to know?") < page.index(
         "The first rows of the file"
     )
     study = proposed(page)

@@ -7,7 +7,7 @@ from privet.learning.task_building.renaming import years_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.features import Categorical, Classes, Numeric, Range
 
 DATA = b"work,y\nNA,NO\nfarm,No\nFarm,no\n-,YES\nshop,yes\nshop,yes\n"
 
@@ -135,3 +135,60 @@ def test_a_merge_leaves_one_spelling() -> None:
     assert feature.categories == ("YES", "Yes", "no")
     feature, _ = made({"x": {"n": "perhaps"}}, data)
     assert feature.categories[:2] == ("No", "YES")
+
+
+EMPTY = b"x,y\n1,often\n2,\n3,never\n4,often\n5,NA\n6,never\n"
+"""Two rows without a label, one of which has NA."""
+
+
+@pytest.mark.parametrize(
+    ("names", "classes", "rows"),
+    [
+        ({"": ""}, ("never", "often"), 4),
+        ({"": "no answer"}, ("never", "no answer", "often"), 6),
+        ({"": "no answer", "NA": ""}, ("never", "no answer", "often"), 5),
+        ({"": "", "NA": "none"}, ("never", "none", "often"), 5),
+    ],
+)
+def test_rows_without_a_label_are_left_out_or_an_answer(
+    names: dict[str, str], classes: tuple[str, ...], rows: int
+) -> None:
+    """All that count as missing, unless a text of them is named."""
+    settings = TaskSettings(name="t", label="y", epsilon=1.0, rename={"y": names})
+    _, label, public = encode_columns(settings, read_table(EMPTY))
+    assert isinstance(label, Classes)
+    assert (label.classes, len(public)) == (classes, rows)
+
+
+def test_rows_without_a_number_are_left_out() -> None:
+    """Which stays a number; a column without gaps has nothing to rename."""
+    data = b"x,y\na,1\nb,\na,17.5\nb,3\n"
+    left_out = TaskSettings(name="t", label="y", epsilon=1.0, rename={"y": {"": ""}})
+    _, label, public = encode_columns(left_out, read_table(data))
+    assert isinstance(label, Range)
+    assert (label.low, label.high, len(public)) == (1.0, 17.5, 3)
+    nothing = left_out.model_copy(update={"rename": {"x": {"": ""}}})
+    with pytest.raises(InvalidPublicData, match="'x' has no missing value to rename"):
+        encode_columns(nothing, read_table(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            EMPTY,
+            "2 rows, the first is row 2, have no label 'y': leave them out "
+            '(rename={"y": {"": ""}}), make them an answer (rename={"y": {"": "no answer"}}), or '
+            "fill them in.",
+        ),
+        (
+            b"x,y\na,1\nb,\na,17.5\nb,3\n",
+            'Row 2 has no label \'y\': leave it out (rename={"y": {"": ""}}), or fill it in.',
+        ),
+    ],
+)
+def test_all_rows_without_a_label_are_refused_at_once(data: bytes, said: str) -> None:
+    """With the settings that leave them out, or, of texts, make an answer of them."""
+    with pytest.raises(InvalidPublicData) as refused:
+        encode_columns(TaskSettings(name="t", label="y", epsilon=1.0), read_table(data))
+    assert refused.value.detail == said
