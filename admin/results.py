@@ -236,6 +236,9 @@ class GroupFigure(IntervalFigure):
 
     name: str
     public: float | None = Field(description="The same of the public records there, if any.")
+    differs: bool = Field(
+        description="Whether the two differ beyond chance, by a test of all figures of all groups."
+    )
 
 
 class PeopleGroup(Result):

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from .features import Column, Condition, Relation
+from .features import Column, Condition
 from .partition import Partition
 
-TURNED: dict[Relation, str] = {">=": "≤", ">": "<"}
-"""The sign of a lower bound that stands before its feature."""
+ENDS_A_QUESTION = ("?", ":", "？", "…")
+"""Signs behind which no colon stands."""
 LONGEST_NAME = 44
 """Characters of a question with which pages name a feature; longer ones lose their middle."""
 
@@ -34,13 +34,13 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
 
 
 def readable_names(columns: tuple[Column, ...]) -> dict[str, str]:
-    """Each feature's name for people: its question in quotes, short, or what the task calls it
-    where it has none or another one's looks the same."""
+    """Each feature's name for people: its question, short, or what the task calls it where it has
+    none or another one's looks the same."""
     features = {column.feature.name: column.feature for column in columns}
     asked = {name: _short(of.prompt) for name, of in features.items() if of.prompt}
     often = Counter(asked.values())
     return {
-        name: f"“{asked[name]}”" if name in asked and often[asked[name]] == 1 else name
+        name: asked[name] if name in asked and often[asked[name]] == 1 else name
         for name in features
     }
 
@@ -55,20 +55,21 @@ def _short(question: str) -> str:
     return f"{begin.rstrip()} … {(end.partition(' ')[2] or end[1:]).lstrip()}"
 
 
-def in_ranges(said: Sequence[Condition], names: Mapping[str, str]) -> list[str]:
-    """Conditions as pages show them, with both bounds of a number in one: ``28 ≤ age < 40``.
-
-    A lower bound stands right before the upper one of the same feature, as in ``conditions_at``.
-    """
-    texts: list[str] = []
-    before: Condition | None = None
+def in_words(said: Sequence[Condition], names: Mapping[str, str]) -> list[str]:
+    """Conditions as pages show them, by ``readable_names``: a text for each feature, such as
+    ``How old are you? 28.5 to under 40.5 years`` and ``work: farm or shop``."""
+    of_features: dict[str, list[Condition]] = {}
     for each in said:
-        if before and before.feature == each.feature and before.relation in TURNED:
-            texts[-1] = f"{before.bound} {TURNED[before.relation]} {each.readable(names)}"
-        else:
-            texts.append(each.readable(names))
-        before = each
-    return texts
+        of_features.setdefault(each.feature.name, []).append(each)
+    return [
+        answered(names[name], each[0].feature.answers_in_words(each))
+        for name, each in of_features.items()
+    ]
+
+
+def answered(name: str, answer: str) -> str:
+    """An answer behind what was asked."""
+    return f"{name}{'' if name.endswith(ENDS_A_QUESTION) else ':'} {answer}"
 
 
 def _path(partition: Partition, columns: tuple[Column, ...], node: int) -> Iterator[Condition]:

@@ -52,7 +52,7 @@ from privet.learning.figures.sentences import (
 )
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, starts_from_model
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
-from privet.protocol.conditions import readable_names
+from privet.protocol.conditions import answered, readable_names
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import TaskState
@@ -223,6 +223,7 @@ def predict(
         number=number,
         record=record,
         names=readable_names(task.columns),
+        answered=answered,
         prediction=predicted,
         rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),

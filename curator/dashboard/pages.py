@@ -30,6 +30,7 @@ from privet.learning.core.amounts import (
     thousands,
     when,
 )
+from privet.learning.core.trees import name_of_group
 from privet.learning.display.chart_picture import chart_to_csv, chart_to_svg
 from privet.learning.display.picture import axis_title
 from privet.learning.figures.sentences import in_its_unit, known_share
@@ -216,6 +217,7 @@ templates.filters |= {
     "set_by_hand": set_by_hand,
     "thousands": thousands,
     "unbroken": unbroken,
+    "name_of_group": name_of_group,
     "for_people": for_people,
     "when": when,
     "days_of": days_of,

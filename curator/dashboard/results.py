@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from privet.learning.core.amounts import tells_enough
-from privet.learning.core.trees import readable_path
+from privet.learning.core.trees import name_of_group, readable_path
 from privet.learning.display.figure_picture import figures_to_csv, figures_to_svg
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import asked, finding_in_group
@@ -52,8 +52,7 @@ def picture_of(task: Task, figures: Sequence[Finding], host: str = "") -> str:
 
 @dataclass(frozen=True)
 class Groups:
-    """Figures of groups of people, as a picture and as a table too; none is tested for a difference
-    from the public one."""
+    """Figures of groups of people, as a picture and as a table too."""
 
     findings: Sequence[Finding]
     picture: str
@@ -61,9 +60,10 @@ class Groups:
 
 
 def groups_of_people(
-    snapshot: Snapshot, insight: Insight | None, number: int | None = None
+    snapshot: Snapshot, insight: Insight | None, file: str, number: int | None = None
 ) -> Groups | None:
-    """The groups of an insight of a model, by default the one that serves; None without any."""
+    """The groups of an insight of a model, by default the one that serves, beside the ``file``;
+    None without any."""
     if insight is None or not insight.groups:
         return None
     task, tree = snapshot.task, snapshot.model(number).model.partition
@@ -74,17 +74,17 @@ def groups_of_people(
         for of in group.figures:
             found.append(
                 Finding(
-                    finding_in_group(task.label, group, of, path),
+                    finding_in_group(task.label, group, of, path, file),
                     of.value,
                     of.low,
                     of.high,
                     of.public,
                     known=tells_enough(of.low, of.high, task.label.span),
-                    name=f"{of.name} where {' and '.join(path)}",
+                    name=f"{name_of_group(path)}: {of.name}",
                     least=least,
                     most=most,
                     is_share=is_share,
-                    differs=False,
+                    differs=of.differs,
                 )
             )
     picture = data_url("image/svg+xml", picture_of(task, found))
@@ -118,7 +118,7 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
         figures=figures,
         panel=PanelForAll.of(snapshot) if task.is_panel else None,
         spread=spread_of(task.label, outcome),
-        groups=groups_of_people(snapshot, outcome),
+        groups=groups_of_people(snapshot, outcome, PUBLIC_FILE),
         doubt=outcome.if_false if outcome else "",
         embedding=embedding_of(address, f"{task.name}: results", alt),
     )

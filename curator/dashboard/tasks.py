@@ -13,6 +13,7 @@ from privet.learning.core.amounts import TELLING, of_hundred, tells_nothing
 from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
+    YOUR_FILE,
     asked,
     figures_to_state,
     is_reached,
@@ -188,7 +189,8 @@ def collection(
         impossible = snapshot.impossible
         if status.reports and not impossible:
             reports = status.reports if insight is None else insight.reports
-            known, more = known_so_far(snapshot, overall, reports)
+            in_detail = insight is not None and snapshot.has_features
+            known, more = known_so_far(snapshot, overall, reports, in_detail=in_detail)
         doubt = snapshot.doubt if insight is None else insight.if_false
     else:
         overall = snapshot.overall or ()
@@ -237,6 +239,7 @@ def collection(
         ),
         "newest": newest,
         "insight": insight,
+        "in_detail": insight.sentence.removeprefix(known).strip() if insight else "",
         "impossible": impossible,
         "findings": found,
         "picture": data_url("image/svg+xml", picture_of(task, shared)),
@@ -246,7 +249,7 @@ def collection(
         else None,
         "spread": spread_of(task.label, insight or snapshot.outcome),
         "doubt": doubt,
-        "groups": None if task.is_panel else groups_of_people(snapshot, insight, newest),
+        "groups": None if task.is_panel else groups_of_people(snapshot, insight, YOUR_FILE, newest),
         "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,
@@ -438,16 +441,20 @@ def newest_of(models: Sequence[ModelSummary]) -> int | None:
 
 
 def known_so_far(
-    snapshot: Snapshot, overall: Sequence[Comparison], reports: int
+    snapshot: Snapshot, overall: Sequence[Comparison], reports: int, *, in_detail: bool
 ) -> tuple[str, int]:
-    """A sentence on what ``reports`` tell, and how many more would if they tell too little."""
+    """A sentence on what ``reports`` tell, and how many more would if they tell too little.
+
+    The difference that would have shown is left to the sentence ``in_detail``, where there is one.
+    """
     task, needed, more = snapshot.task, snapshot.reports_needed(), 0
     if needed is not None:
         more = still_missing(needed(half_width(task, 100.0 * TELLING)), reports)
     stated = figures_to_state(task.label, overall)
     if stated:
         is_unread = all(tells_little(task.label, row) for row in stated)
-        return verdict(task.label, overall, reports, more), more if is_unread else 0
+        said = verdict(task.label, overall, reports, more, with_least=not in_detail)
+        return said, more if is_unread else 0
     if more == 0 or snapshot.tells_mean:
         return "" if needed else snapshot.unstated, 0
     return too_few(task.label, reports, more), more

@@ -229,7 +229,8 @@ class Snapshot:
         if asked is not None and found.impossible is None:
             of_strata = strata_in_words(asked, counts, task, public.register)
             _, alone = without_label_question(counts)
-            groups = divide_people(task.label, public, asked, alone)
+            selection = fitted.model.selection
+            groups = divide_people(task.label, public, asked, selection, alone)
             found = replace(found, gathered=of_strata, groups=groups)
         return found
 

@@ -43,10 +43,10 @@ def of_hundred(epsilon: float) -> int:
     return ceil(100 / (1 + exp(-epsilon)))
 
 
-def share_ends(low: float, high: float) -> str:
+def share_ends(low: float, high: float, to: str = " to ") -> str:
     """The ends of a share's interval, such as ``62 % to 99 %``."""
     whole = high - low > WIDE
-    return f"{percent(low, whole=whole)} to {percent(high, whole=whole)}"
+    return to.join(percent(end, whole=whole) for end in (low, high))
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
@@ -62,9 +62,9 @@ def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
     return f"{said} ({' to '.join(ends)})"
 
 
-def number_ends(low: float, high: float) -> str:
+def number_ends(low: float, high: float, to: str = " to ") -> str:
     """The ends of a number's interval, such as ``6.6 to 20.8``."""
-    return " to ".join(in_digits((high - low) / 2.0, low, high))
+    return to.join(in_digits((high - low) / 2.0, low, high))
 
 
 def in_digits(unsure: float, *numbers: float | None) -> list[str]:

@@ -17,7 +17,7 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.conditions import condition_of, readable_names
+from privet.protocol.conditions import condition_of, in_words, readable_names
 from privet.protocol.features import Classes, Column, Label
 from privet.protocol.partition import LEAF, Index, Partition
 
@@ -25,7 +25,7 @@ from ..core.amounts import TOO_FEW_ANSWERS, figure, percent, thousands
 from ..core.counts import Interval
 from ..core.model import Model
 from ..core.public_data import Floats
-from ..core.trees import node_depth, node_sums, readable_path
+from ..core.trees import name_of_group, node_depth, node_sums, readable_path
 
 LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
 """Ends of the colour scale of numbers and of two classes, legible on black and on white."""
@@ -162,7 +162,7 @@ class Layout:
     def describe(self, node: Node) -> str:
         """All about a node in one line."""
         about = [
-            " and ".join(self.path(node)) or "all records",
+            name_of_group(self.path(node)),
             f"{node.mass_text} of all",
         ]
         if node.value is not None:
@@ -204,8 +204,7 @@ def lay_out(
         if parent >= 0:
             left = int(partition.left[parent]) == node
             split = condition_of(partition, columns, parent, left=left)
-            (short,) = split.feature.in_short([split])
-            condition = short.readable(names)
+            (condition,) = in_words([split], names)
         nodes.append(
             Node(
                 number=node,

@@ -159,7 +159,7 @@ def insight(
     cells = question.partition.cells
     headline = verdict(label, overall, of_cells.n, 0)
     effect = moved_in_words(label, moved, relabelled, cells, (model.n, of_cells.n))
-    groups = unstated or in_groups(label, differences, seen_in_a_cell)
+    groups = unstated or in_groups(label, cells, differences, seen_in_a_cell)
     sentence = comparison(label, headline, groups, effect)
     part = PART * of_cells.n / reports.n if unstated else PART  # of those who state the mean
     doubt = _doubt(label, reports, overall, part)

@@ -16,7 +16,7 @@ from ..core.amounts import figure, percent, thousands
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
 from ..core.public_data import Floats
-from ..core.trees import common_node, locate, readable_path
+from ..core.trees import common_node, locate, name_of_group, readable_path
 
 MOST_NAMED = 3
 """Strata that a sentence names."""
@@ -86,7 +86,7 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
         "a stand-in counts."
     )
     return (
-        f"Records that did not fit gather where {', where '.join(named)}{others}; of all reports "
+        f"Records that did not fit gather in {', in '.join(named)}{others}; of all reports "
         f"they are {percent(found.overall)}.{standing_in if replaced else ''}"
     )
 
@@ -116,7 +116,7 @@ def unregistered_reports(
     many = thousands(int(np.maximum(excess, 0).sum()))
     return (
         f"{many} reports are more than the register has people in their "
-        f"strata, most where {where}: somebody answered twice, disclosed other values than the "
+        f"strata, most in {where}: somebody answered twice, disclosed other values than the "
         "register has, or was not in it."
     )
 
@@ -142,10 +142,10 @@ def _replaced(partition: Partition, columns: tuple[Column, ...], cells: np.ndarr
     for each in conditions_at(partition, columns, common_node(partition, cells)):
         of_feature.setdefault(each.feature.name, []).append(each.feature.stand_in_meets(each))
     names = readable_names(columns)
-    return [names[name] for name, met in of_feature.items() if all(met)]
+    return [f"“{names[name]}”" for name, met in of_feature.items() if all(met)]
 
 
 def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:
-    """The conditions that lead to a stratum of these ``cells``, in words."""
+    """The conditions that lead to a stratum of these ``cells``, in words and in quotes."""
     node = common_node(partition, cells)
-    return " and ".join(readable_path(partition, columns, node))
+    return f"“{name_of_group(readable_path(partition, columns, node))}”"

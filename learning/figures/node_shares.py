@@ -18,9 +18,9 @@ from ..core.public_data import Floats, PublicData
 from ..core.ratio import fieller_interval, project_on_simplex
 from ..core.trees import ancestors, node_depth, node_sums
 from .compare import beside_public
-from .figure import Reports, intervals_of, mass_of
+from .figure import Figure, PublicShare, Reports, intervals_of, mass_of
 from .impossible import impossible
-from .power import smoothed_shares
+from .power import binomial_variance, smoothed_shares
 from .precision import HOLDERS
 
 
@@ -77,6 +77,31 @@ def node_shares(
         expected = list((kind.ends @ there).tolist())
     rows = map(Share, kind.names, reported, expected)
     return NodeShares(share, tuple(rows))
+
+
+def p_values_below(
+    label: Label, public: PublicData, question: QuestionCounts, node: int, selection: float
+) -> list[float]:
+    """The p-values of the reports' figures below a ``node``, if both populations are alike there.
+
+    As those of cells (``compare``): public labels vary by ``selection`` times as much as those of
+    rows drawn there, since the tree was grown on them. 1 where either data have nobody.
+    """
+    kind, below = kind_of(label), below_node(question, node)
+    figures = Reports(kind, question).within(below.astype(np.float64))
+    hits = public_counts(label, public, question.partition)[below].sum(axis=0)
+    rows = hits.sum()
+    if figures is None or not rows or impossible([question]) is not None:
+        return [1.0] * len(kind.names)
+    if kind.is_share:
+        shares = zip(figures, hits, strict=True)
+        return [float(PublicShare(of, rows, selection).p_value(figure)) for figure, of in shares]
+    (figure,), (low, _) = figures, kind.bounds
+    (mean,) = kind.ends @ hits / rows
+    here, there = ((np.asarray(at) - low) / kind.span for at in (figure.value, mean))
+    spread = kind.span**2 * binomial_variance(here, there)
+    known = Figure(mean, 0.0 * mean, selection * spread, rows + 1.0, 1.0, kind.bounds, given=True)
+    return [float(known.p_value(replace(figure, spread=spread)))]
 
 
 def figures_in_cells(label: Label, public: PublicData, partition: Partition) -> Floats:

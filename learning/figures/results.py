@@ -24,13 +24,15 @@ class CellDifference:
 @dataclass(frozen=True)
 class FigureInGroup:
     """The share of a class in a group, or its mean label, with a 95 % interval, and that of the
-    public records there, if there are any."""
+    public records there, if there are any. It ``differs`` where that is beyond chance, by a test of
+    all figures of all groups together."""
 
     name: str
     value: float
     low: float
     high: float
     public: float | None
+    differs: bool = False
 
 
 @dataclass(frozen=True)

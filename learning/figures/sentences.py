@@ -32,6 +32,7 @@ from ..core.amounts import (
     thousands,
 )
 from ..core.labels import ClassLabel, NumberLabel, as_answer, kind_of
+from ..core.trees import name_of_group
 from .power import POWER, TARGET, least_beside
 from .results import CellDifference, FigureInGroup, Group, Line, WaveChange, Yardsticks
 from .select import FALSE_DISCOVERY_RATE
@@ -95,7 +96,7 @@ def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
         return "The answers do not tell the mean yet."
     first = kind.in_words(row.name, row.reported, row.low, row.high)
     if tells_little(label, row):
-        first = capital(_anything(label, [row]))
+        first = f"{capital(_anything(label, [row]))} ({TOO_FEW_ANSWERS} to say more)"
     if row.public is None:
         return f"{first}."
     public = kind.beside(row.public, row.low, row.high)
@@ -190,25 +191,37 @@ def finding_in_cell(
     label: Label, row: CellDifference, path: Sequence[str], file: str = YOUR_FILE
 ) -> str:
     """A sentence on a group that is listed since it differs from that in the ``file``."""
-    kind, where = kind_of(label), " and ".join(path) or "anything"
+    kind, where = kind_of(label), name_of_group(path)
     if row.name is None:
         stated = figure(row.reported, row.low, row.high, is_share=True)
         rest = f"{_side(row, 'fewer')} than the {percent(row.public)} in {file}"
-        return f"{stated} of those who answered have {where}, {rest}."
+        return f"{where}: {stated} of those who answered, {rest}."
     stated = kind.in_words(row.name, row.reported, row.low, row.high)
     side = _side(row, "fewer" if kind.is_share else "less")
-    return f"Where {where}, {lowered(stated)}, {side} than the {kind.text(row.public)} in {file}."
+    return f"{where}: {lowered(stated)}, {side} than the {kind.text(row.public)} in {file}."
 
 
-def finding_in_group(label: Label, group: Group, of: FigureInGroup, path: Sequence[str]) -> str:
-    """A sentence on a figure of a group, and on how many people it has."""
-    kind, where = kind_of(label), " and ".join(path) or "anything"
+def finding_in_group(
+    label: Label, group: Group, of: FigureInGroup, path: Sequence[str], file: str = YOUR_FILE
+) -> str:
+    """A sentence on a figure of a group beside that in the ``file``, and on how many people it
+    has."""
+    kind = kind_of(label)
     stated = lowered(kind.in_words(of.name, of.value, of.low, of.high))
     if tells_nothing(of.low, of.high, *label.bounds):
-        stated = f"{of.name if kind.is_share else 'the mean'}: {TOO_FEW_ANSWERS}"
+        what = f"how many say {as_answer(of.name)}" if kind.is_share else "the mean"
+        stated = f"{TOO_FEW_ANSWERS} to tell {what}"
     elif not tells_enough(of.low, of.high, label.span):
-        stated = _may_be(label, of)
-    return f"Where {where} (about {percent(group.part)} of those who answered), {stated}."
+        stated = f"{_between(label, of)} ({TOO_FEW_ANSWERS} to say more)"
+    beside = ""
+    if of.public is not None:
+        public = kind.beside(of.public, of.low, of.high)
+        beside = f"; {file} says {public}: {TOO_CLOSE}"
+        if of.differs:
+            side = "more" if of.value > of.public else "fewer" if kind.is_share else "less"
+            beside = f", {side} than the {public} in {file}"
+    who = f"about {percent(group.part)} of those who answered"
+    return f"{name_of_group(path)} ({who}): {stated}{beside}."
 
 
 def figures_to_state(label: Label, overall: Sequence[Comparison]) -> Sequence[Comparison]:
@@ -222,11 +235,14 @@ def verdict(
     reports: int,
     more: int,
     file: str = YOUR_FILE,
+    *,
+    with_least: bool = True,
 ) -> str:
     """The headline: one or two sentences on all that is known of the holders.
 
-    Where nothing differs, from where on that would have shown. ``more`` reports than the
-    ``reports`` so far would give every figure to ``TELLING``.
+    Where nothing differs, from where on that would have shown, unless that stands elsewhere
+    (``with_least``). ``more`` reports than the ``reports`` so far would give every figure to
+    ``TELLING``.
     """
     rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
     chosen = label.headline if isinstance(label, Classes) else None
@@ -246,7 +262,8 @@ def verdict(
             rows = rows[:1]
         elif len(rows) > 1:
             said = f"None of the {len(rows)} shares is sure to differ from {file}: {TOO_CLOSE}."
-        return f"{said} {capital(seen_in_words(label, [row.seen_from for row in rows]))}."
+        seen = capital(seen_in_words(label, [row.seen_from for row in rows]))
+        return f"{said} {seen}." if with_least else said
     others = sum(differs(label, row) for row in rows[1:])
     also = {0: "", 1: " One other figure differs."}.get(others, f" {others} other figures differ.")
     return f"{finding(label, rows[0], file)}{also}"
@@ -262,14 +279,15 @@ def _anything(label: Label, rows: Sequence[Comparison]) -> str:
     if len(rows) > 1:
         return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
     (row,) = rows
-    return _may_be(label, row)
+    return _between(label, row)
 
 
-def _may_be(label: Label, of: Comparison | FigureInGroup) -> str:
-    if kind_of(label).is_share:
-        return f"anything from {share_ends(of.low, of.high)} may say {as_answer(of.name)}"
-    ends = kind_of(label).with_unit(number_ends(of.low, of.high))
-    return f"the mean may be anything from {ends}"
+def _between(label: Label, of: Comparison | FigureInGroup) -> str:
+    kind = kind_of(label)
+    if kind.is_share:
+        return f"between {share_ends(of.low, of.high, ' and ')} say {as_answer(of.name)}"
+    ends = kind.with_unit(number_ends(of.low, of.high, " and "))
+    return f"the mean is between {ends}"
 
 
 def too_few(label: Label, reports: int, more: int) -> str:
@@ -484,8 +502,8 @@ def cells_in_words(
     if not untold:
         return f"{stated}."
     if len(paths) == untold <= MOST_NAMED:
-        where = " or ".join(f"where {' and '.join(path)}" for path in paths)
-        return f"{stated}; {few} {where}.{would}"
+        where = " and in ".join(f"“{name_of_group(path)}”" for path in paths)
+        return f"{stated}; {few} in {where}.{would}"
     return f"{stated}; {untold} {'have' if untold > 1 else 'has'} {few}.{would}"
 
 
@@ -639,14 +657,19 @@ def comparison(label: Label, headline: str, groups: str, effect: str) -> str:
     return " ".join(filter(None, (headline, groups, effect, ends_in_words(label))))
 
 
-def in_groups(label: Label, differences: Sequence[object], in_cell: float | None) -> str:
-    """The number of groups that differ, or the difference that would have shown ``in_cell``."""
+def in_groups(
+    label: Label, cells: int, differences: Sequence[object], in_cell: float | None
+) -> str:
+    """The number of the model's groups that differ, or the difference that would have shown
+    ``in_cell``."""
     if len(differences) == 1:
-        return "1 difference in groups is listed."
+        return f"1 difference in the model's {cells} groups is listed."
     if differences:
-        return f"{len(differences)} differences in groups are listed."
+        return f"{len(differences)} differences in the model's {cells} groups are listed."
     seen = seen_in_words(label, [in_cell])
-    return f"In no group is a difference sure: in half of them {seen}."
+    if cells == 1:
+        return f"In the model's one group no difference is sure: {seen}."
+    return f"In none of the model's {cells} groups is a difference sure: in half of them {seen}."
 
 
 def around_centres(*, alone: bool) -> str:

@@ -1,7 +1,7 @@
 """The contract of a feature: how a kind of column is read, encoded and said."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -23,7 +23,6 @@ IN_WORDS: dict[Relation, str] = {
     "is": "is",
     "is not": "is not",
 }
-SIGNS: dict[Relation, str] = {">=": "≥", "<=": "≤"}
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,6 @@ class Condition:
 
     def __str__(self) -> str:
         return f"{self.feature.name} {self.relation} {self.bound}"
-
-    def readable(self, names: Mapping[str, str]) -> str:
-        """As pages show it, by ``readable_names``: ``age ≥ 37.5``."""
-        return f"{names[self.feature.name]} {SIGNS.get(self.relation, self.relation)} {self.bound}"
 
     @property
     def in_words(self) -> str:
@@ -143,6 +138,10 @@ class BaseFeature(Described):
     @abstractmethod
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
         """The fewest conditions that say the same of this feature as those that are ``said``."""
+
+    @abstractmethod
+    def answers_in_words(self, said: Sequence[Condition]) -> str:
+        """The answers that meet these conditions, as pages name them: ``28.5 to under 40.5``."""
 
     @abstractmethod
     def stand_in_meets(self, condition: Condition) -> bool:

@@ -10,7 +10,7 @@ from ..errors import InvalidRecord
 from ..limits import MAX_COLUMNS
 from ..values import category_text, is_missing, listed_name, some_of
 from .base import BaseFeature, Column, Condition
-from .fields import Category, Listed
+from .fields import NOBODYS, Category, Listed
 
 
 class Categorical(Listed, BaseFeature):
@@ -68,12 +68,24 @@ class Categorical(Listed, BaseFeature):
 
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
         """The category, if only one is left; else those that it is not."""
-        left = [
+        left = self._left(said)
+        return [Condition(self, "is", left[0])] if len(left) == 1 else list(dict.fromkeys(said))
+
+    def answers_in_words(self, said: Sequence[Condition]) -> str:
+        """Those that are left, or, where these are more, those that are not."""
+        left = self._left(said)
+        others = [category for category in self.categories if category not in left]
+        if not left:
+            return NOBODYS
+        listed, before = (others, "any but ") if len(others) < len(left) else (left, "")
+        return f"{before}{' or '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}"
+
+    def _left(self, said: Sequence[Condition]) -> list[str]:
+        return [
             category
             for category in self.categories
             if all((category == each.value) == (each.relation == "is") for each in said)
         ]
-        return [Condition(self, "is", left[0])] if len(left) == 1 else list(dict.fromkeys(said))
 
     def stand_in_meets(self, condition: Condition) -> bool:
         return (self.stand_in == condition.value) == (condition.relation == "is")

@@ -14,6 +14,8 @@ from ..spellings import TRUTH_VALUES, spelled_name, tidy
 from ..values import ColumnValues, number_text, number_value
 from ..wire import Message, left_out, printable
 
+NOBODYS = "no possible answer"
+"""In words, the answers that meet conditions which exclude each other."""
 UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line breaks, direction overrides and lone surrogates: with these a name could
 look like another one or overwrite the text next to it."""

@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from ..values import ColumnValues, is_missing
-from .base import BaseFeature, Column, Condition, Matrix
-from .fields import Measured, check_width, finite_number
+from .base import BaseFeature, Column, Condition, Matrix, Relation
+from .fields import NOBODYS, Measured, check_width, finite_number
 
+ENDS: dict[Relation, tuple[str, str]] = {
+    "<": ("under ", ""),
+    "<=": ("", " or less"),
+    ">=": ("", " or more"),
+    ">": ("over ", ""),
+}
+"""The words before and behind a number that is an end."""
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
@@ -87,6 +94,24 @@ class Scaled(BaseFeature):
         lower = [each for each in said if each.relation in (">=", ">")]
         upper = [each for each in said if each.relation in ("<", "<=")]
         return lower[-1:] + upper[:1]
+
+    def answers_in_words(self, said: Sequence[Condition]) -> str:
+        """A fraction is an answer too, so that no bound is moved to a whole number."""
+        ends = {each.relation: each.bound for each in self.in_short(said)}
+        if len(ends) == 1:
+            ((relation, bound),) = ends.items()
+            before, after = ENDS[relation]
+            return f"{before}{bound}{self._behind}{after}"
+        first, last = self.in_short(said)
+        if last.value < first.value or (first.value == last.value and set(ends) != {">=", "<="}):
+            return NOBODYS
+        lower = f"over {ends['>']}" if ">" in ends else ends[">="]
+        upper = f"under {ends['<']}" if "<" in ends else ends["<="]
+        return f"{lower} to {upper}{self._behind}"
+
+    @property
+    def _behind(self) -> str:
+        return f" {self.in_unit}" if self.in_unit else ""
 
     def stand_in_meets(self, condition: Condition) -> bool:
         return condition.relation in ("<", "<=")  # it is the lowest there is

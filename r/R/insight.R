@@ -12,7 +12,7 @@
 #'   A task without features has no model and no public records: the last three are `NA` or 1.
 #'   `attr(x, "groups")` has the same figures of two to four groups that all holders are divided into,
 #'   where reports tell enough of one: a row for each group (`path`, and its `part` of the holders) and
-#'   class.
+#'   class, which `differs` from that of the public records where a test of all these rows says so.
 #' @examples
 #' \dontrun{
 #' privet_insight("survey")
@@ -58,7 +58,8 @@ groups_of <- function(groups) {
     reported = column(figures, "value", as.double),
     low = column(figures, "low", as.double),
     high = column(figures, "high", as.double),
-    public = column(figures, "public", as.double)
+    public = column(figures, "public", as.double),
+    differs = column(figures, "differs", as.logical)
   )
 }
 

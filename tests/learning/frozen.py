@@ -244,7 +244,7 @@ def reports_of(
             for node in (0, 2, int(question.partition.leaves[1]))
         ],
         "masses": node_masses(question),
-        "groups": divide_people(label, public, question),
+        "groups": divide_people(label, public, question, model.selection),
         "untold": untold,
         "for cells": cells,
         "half width": wide.half_width(5e4, question.factor),

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privet.protocol.conditions import conditions_at, in_ranges, readable_names
+from privet.protocol.conditions import conditions_at, in_words, readable_names
 from privet.protocol.features import Categorical, Condition, Numeric, columns_of
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
@@ -40,17 +40,36 @@ def bound(low: float, high: float, threshold: float, *, left: bool) -> Condition
     return condition
 
 
-def test_both_bounds_of_a_number_are_one_range() -> None:
-    """As pages show them; the others stand as they are."""
-    age = Numeric(name="age", low=0, high=100)
-    low, high = Condition(age, ">=", 28.5), Condition(age, "<", 40.5)
-    whole = Condition(age, ">", 28.0), Condition(age, "<=", 40.0)
-    place = Categorical(name="work", categories=("farm", "shop"))
-    (work,) = place.in_short([Condition(place, "is not", "farm")])
-    names = readable_names(columns_of([age, place]))
-    assert in_ranges([work, low, high], names) == ["work is shop", "28.5 ≤ age < 40.5"]
-    assert in_ranges(whole, names) == ["28 < age ≤ 40"]
-    assert in_ranges([low, work], names) == ["age ≥ 28.5", "work is shop"]
+def test_conditions_in_words() -> None:
+    """A text for each feature: both bounds of a number in one, with its unit, and categories by
+    name, or by those that it is not where these are fewer; no colon behind a question mark."""
+    age = Numeric(name="age", low=0, high=100, prompt="How old are you?", unit="years")
+    pay = Numeric(name="pay", low=0, high=100)
+    work = Categorical(name="work", categories=("farm", "shop", "sea", "mine", "none"))
+    names = readable_names(columns_of([age, pay, work]))
+
+    def text(*said: Condition) -> str:
+        return " · ".join(in_words(said, names))
+
+    assert text(Condition(age, ">=", 28.5), Condition(age, "<", 40.5)) == (
+        "How old are you? 28.5 to under 40.5 years"
+    )
+    ends = {"<": "under 29", "<=": "29 or less", ">=": "29 or more", ">": "over 29"}
+    for relation, said in ends.items():
+        assert text(Condition(pay, relation, 29.0)) == f"pay: {said}"
+    assert text(Condition(age, "<=", 11.0), Condition(pay, ">", 2.0)) == (
+        "How old are you? 11 years or less · pay: over 2"
+    )
+    assert text(Condition(work, "is", "sea")) == "work: sea"
+    but = [Condition(work, "is not", each) for each in work.categories[:4]]
+    assert text(but[0]) == "work: any but farm"
+    assert text(*but[:2]) == "work: any but farm or shop"
+    assert text(*but[:3]) == "work: mine or none"
+    assert text(*but) == "work: none"
+    assert text(*but, Condition(work, "is", "sea")) == "work: no possible answer"
+    assert text(Condition(pay, ">=", 40.0), Condition(pay, "<", 40.0)) == (
+        "pay: no possible answer"
+    )
 
 
 def test_people_read_a_features_question_in_short() -> None:
@@ -67,12 +86,12 @@ def test_people_read_a_features_question_in_short() -> None:
     }
     features = [Numeric(name=name, low=0, high=1, prompt=of) for name, of in prompts.items()]
     assert readable_names(columns_of(features)) == {
-        "age": "“How old are you?”",
-        "sugar": "“Has a doctor ever … you have diabetes?”",
-        "lungs": "“Has a doctor ever … that you have asthma?”",
+        "age": "How old are you?",
+        "sugar": "Has a doctor ever … you have diabetes?",
+        "lungs": "Has a doctor ever … that you have asthma?",
         "low": "low",
         "high": "high",
-        "long": f"“{'x' * 21} … {'x' * 21}”",
+        "long": f"{'x' * 21} … {'x' * 21}",
         "pay": "pay",
     }
 
@@ -205,3 +224,62 @@ def test_conditions_tell_a_cell_from_all_others(partition: Partition) -> None:
         bounds = [(each.feature.name, each.relation) for each in found if each.relation != "is not"]
         assert len(bounds) == len(set(bounds))
         assert [each.relation for each in found].count("is not") <= 1
+
+
+def meets(words: str, answers: tuple[str, ...], value: float | str) -> bool:
+    """True if a value is among the answers that are named, by the words alone."""
+    if isinstance(value, str):
+        but = words.removeprefix("any but ")
+        names = [name for part in but.split(" or ") for name in part.split(", ")]
+        assert set(names) <= set(answers)
+        return (value in names) == (but == words)
+    lower, to, upper = words.partition(" to ")
+    if to:
+        begins = value > float(lower[5:]) if lower.startswith("over ") else value >= float(lower)
+        ends = value < float(upper[6:]) if upper.startswith("under ") else value <= float(upper)
+        return begins and ends
+    match words.split():
+        case "under", bound:
+            return value < float(bound)
+        case "over", bound:
+            return value > float(bound)
+        case bound, "or", "less":
+            return value <= float(bound)
+        case bound, "or", "more":
+            return value >= float(bound)
+    raise AssertionError(words)
+
+
+WHOLE = [
+    Numeric(name="mark", low=1.0, high=5.0),
+    Numeric(name="age", low=18.0, high=98.0),
+    Categorical(name="region", categories=("north", "east", "south", "west")),
+]
+OF_WHOLE = columns_of(WHOLE)
+MARKS = (1, 2, 2.5, 3, 3.5, 3.7, 4, 5)
+YEARS = (18, 29, 29.5, 30, 38, 43.2, 44, 58, 77.9, 78, 98, 120)
+PEOPLE = [
+    {"mark": mark, "age": age, "region": region}
+    for mark in MARKS
+    for age in YEARS
+    for region in ("north", "east", "south", "west")
+]
+ENCODED = [encoded(WHOLE, record) for record in PEOPLE]
+
+
+@given(partitions(6, st.sampled_from([0.0, 0.125, 0.14375, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0])))
+def test_words_tell_a_group_from_all_others(partition: Partition) -> None:
+    """Whoever reads them finds the same people in it as the tree does, also by fractions, which
+    everybody may answer, and beyond the range."""
+    names = readable_names(OF_WHOLE)
+    cells = [partition.locate_one(each) for each in ENCODED]
+    for cell in set(cells):
+        found = conditions_at(partition, OF_WHOLE, int(partition.leaves[cell]))
+        texts = dict(each.split(": ") for each in in_words(found, names))
+        for record, own in zip(PEOPLE, cells, strict=True):
+            inside = all(
+                meets(words, getattr(feature, "categories", ()), record[feature.name])
+                for feature in WHOLE
+                if (words := texts.get(feature.name)) is not None
+            )
+            assert inside is (own == cell), (record, texts)

@@ -155,6 +155,7 @@ def test_data_frames_say_what_the_api_says(
             "name": figure["name"],
             "reported": pytest.approx(figure["value"]),
             **{name: pytest.approx(figure[name]) for name in ("low", "high", "public")},
+            "differs": figure["differs"],
         }
         for group in insight["groups"]
         for figure in group["figures"]

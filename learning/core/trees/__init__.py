@@ -1,6 +1,6 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
-from .descriptions import describe_node, describe_path, path_to, readable_path
+from .descriptions import describe_node, describe_path, name_of_group, path_to, readable_path
 from .nodes import ancestors, boxes, cell_sums, common_node, node_depth, node_sums
 from .traversal import Traversal, locate
 
@@ -13,6 +13,7 @@ __all__ = [
     "describe_node",
     "describe_path",
     "locate",
+    "name_of_group",
     "node_depth",
     "node_sums",
     "path_to",

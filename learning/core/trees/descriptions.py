@@ -1,6 +1,8 @@
 """The splits of a partition in the features' own units, for people to read."""
 
-from privet.protocol.conditions import conditions_at, in_ranges, readable_names
+from collections.abc import Sequence
+
+from privet.protocol.conditions import conditions_at, in_words, readable_names
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
@@ -11,9 +13,14 @@ def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) 
 
 
 def readable_path(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
-    """The conditions of ``describe_node`` as pages name cells: by the questions that people read,
-    and of two bounds one range."""
-    return in_ranges(conditions_at(partition, columns, node), readable_names(columns))
+    """The conditions of ``describe_node`` in words: by the questions that people read, a text for
+    each."""
+    return in_words(conditions_at(partition, columns, node), readable_names(columns))
+
+
+def name_of_group(path: Sequence[str]) -> str:
+    """A group of people as pages and sentences name it, by its ``readable_path``."""
+    return " · ".join(path) or "everybody"
 
 
 def describe_node(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:

@@ -979,7 +979,7 @@ def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -
     admin.locator(".tree").focus()
     admin.keyboard.press("Tab")
     admin.keyboard.press("Enter")
-    admin.locator("#node h3", has_text="all records").wait_for()
+    admin.locator("#node h3", has_text="everybody").wait_for()
 
 
 NOTHING_CHANGES = {"Show side by side", "Predict", "Download with predictions", ""}

@@ -496,14 +496,18 @@ def test_the_target_says_of_what() -> None:
     assert precision_in_words(metres, 10, 9, 5.0).endswith(said.format(" m"))
 
 
-def answer_all(app: CuratorApp, task_id: str, clock: ManualClock, people: int) -> Task:
-    """Honest answers of people, half of whom are members; of young nurses none is."""
+def answer_all(
+    app: CuratorApp, task_id: str, clock: ManualClock, people: int, part: float = 1.0
+) -> Task:
+    """Honest answers of people, half of whom are members; of young nurses none is. A ``part`` of
+    them has the label 1."""
     store, rng = app.state.curator.store, np.random.default_rng(0)
     task: Task = store.tasks.read(task_id).task
     sent = []
     for place in range(people):
         record = {"age": 20 + place % 50, "hours": 40, "job": "nurse", "member": place % 2 == 0}
-        sent.append(make_report(task, {**record, "label": 1}, rng.bytes))
+        label = int((place + 0.5) * part % 1.0 < part)
+        sent.append(make_report(task, {**record, "label": label}, rng.bytes))
     take(store, CachedTask(task), sent, now=clock())
     return task
 
@@ -542,6 +546,35 @@ async def test_the_page_begins_with_what_is_known(
     order = ("more than", "people so far", "waiting at", "lost at", "Next:", "How many more")
     places = [said.index(part) for part in (*order, "Close the study", "What is asked", "Models")]
     assert places == sorted(places)
+
+
+async def test_the_least_difference_stands_once_on_a_page(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """In detail, where the rest of insight's sentence stands, and not in the headline too; before
+    there is a model, in the headline. A closed study is headed by its results."""
+    prompt = {"label": {"prompt": "Are you ill?"}}
+    task = await http.task(holders=1_000, epsilon=8.0, describe=prompt)
+    await http.sign_in()
+    answer_all(app, task, clock, 300, part=0.5)
+    least = "or more would have shown 8 times in 10"
+    before = re.search(r'id="known">([^<]+)<', (await http.get(f"/tasks/{task}")).text)
+    assert before
+    assert "too close to call. A difference of" in before[1]
+    await http.fit(task, estimator="weighted")
+    page = text_of((await http.get(f"/tasks/{task}")).text)
+    insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
+    headline, close, rest = insight["sentence"].partition("too close to call.")
+    for part in (f"{headline}{close}", rest):
+        assert page.count(" ".join(part.split())) == 1
+    assert rest.startswith(" A difference of ")
+    assert least in rest
+    assert "What is asked: “Are you ill?” and 4 other questions" in page
+    assert "How it is going" in page
+    await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+    page = text_of((await http.get(f"/tasks/{task}")).text)
+    assert "How it is going" not in page
+    assert " Results Are you ill?" in page
 
 
 async def test_strangers_read_the_results_of_a_closed_collection(

@@ -103,14 +103,20 @@ async def test_groups_of_people_have_their_figures(
         (table,) = re.findall(r'href="data:text/csv;charset=utf-8,([^"]+)" download="groups', page)
         rows = list(csv.DictReader(io.StringIO(unquote(unescape(table)))))
         assert len(rows) == len(groups)
-        figures = [of for group in groups for of in group["figures"]]
-        missed = any(not of["low"] <= of["public"] <= of["high"] for of in figures)
-        assert ("A line that misses ◇ need not be a difference" in said) is missed
+        assert (
+            "take two groups to differ only where their lines, the 95 % intervals, do not" in said
+        )
         for row, group in zip(rows, groups, strict=True):
             (of,) = group["figures"]
             part = " ".join(percent(group["part"]).split())
-            assert f"(about {part} of those who answered), " in said
-            assert row["figure"].startswith(f"{of['name']} where ")
+            assert f"(about {part} of those who answered): " in said
+            assert row["figure"].endswith(f": {of['name']}")
+            assert row["figure"].removesuffix(f": {of['name']}") in said
+            file = "the public file" if page is for_everybody else "your file"
+            public = " ".join(percent(of["public"]).split())
+            close = f"; {file} says {public}: too close to call."
+            beside = f" than the {public} in {file}." if of["differs"] else close
+            assert beside in said
             for name in ("value", "low", "high", "public"):
                 assert float(row[name]) == pytest.approx(of[name])
     for group in groups:

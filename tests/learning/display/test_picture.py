@@ -26,7 +26,7 @@ TREE = Partition.build(
     left=[1, 3, LEAF, LEAF, LEAF],
     right=[2, 4, LEAF, LEAF, LEAF],
 )
-WORDS = ["all", "age < 50", "<script> is a & b", '<script> is "c"', "age ≥ 50"]
+WORDS = ["all", "age: under 50", "<script>: a & b", '<script>: "c"', "age: 50 or more"]
 """Of all nodes, in the order of their rows."""
 
 
@@ -64,7 +64,7 @@ def test_every_node_has_a_row_in_words() -> None:
     assert [node.get("data-cell") for node in nodes] == [None, None, "1", "2", "0"]
     titles = [node.findtext(f"{SVG}title") or "" for node in nodes]
     mass, value = "33\u00a0% of all", "<b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
-    assert titles[2] == f"age < 50 and <script> is a & b; {mass}; {value}"
+    assert titles[2] == f"age: under 50 · <script>: a & b; {mass}; {value}"
 
 
 def test_a_picture_is_described_by_what_it_shows() -> None:
@@ -223,7 +223,7 @@ def test_it_needs_no_style_and_loads_nothing() -> None:
 def test_text_has_the_same_words() -> None:
     """The text is indented as scikit-learn's ``export_text`` is, with a line per split and cell."""
     lines = to_text(lay_out(TREE, COLUMNS, model=TWO)).splitlines()
-    assert lines[0] == "|--- age < 50"
+    assert lines[0] == "|--- age: under 50"
     assert lines[2] == "|   |   |--- <b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
     assert len(lines) == 2 * 3 + 1
 

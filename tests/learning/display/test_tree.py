@@ -24,7 +24,7 @@ def test_a_task_shows_its_cells(estimator: PrivateTreeClassifier) -> None:
     display = TreeDisplay.from_task(estimator.task_)
     cells = [row for row in display.layout.rows if row.cell is not None]
     assert [(cell.mass, cell.value) for cell in cells] == [(0.5, None), (0.5, None)]
-    assert "x0 &lt; 0.5" in display._repr_html_()
+    assert "x0: under 0.5" in display._repr_html_()
 
 
 def test_an_exported_model_draws_its_tree(estimator: PrivateTreeClassifier) -> None:
@@ -52,4 +52,4 @@ def test_estimators_show_their_tree_once_fitted(estimator: PrivateTreeClassifier
     assert 'role="img"' not in unfitted
     assert "PrivateTreeClassifier" in unfitted
     assert shown.count('role="img"') == 1
-    assert "x0 &lt; 0.5" in shown
+    assert "x0: under 0.5" in shown

@@ -318,7 +318,8 @@ def test_no_difference_is_said_without_the_least_that_would_have_shown() -> None
     assert figure(of.reported, of.low, of.high, is_share=False) in found.sentence
     assert found.seen_in_a_cell is None
     said = (
-        "In no group is a difference sure: in half of them no difference, however large, would have"
+        "In none of the model's 8 groups is a difference sure: in half of them no difference, "
+        "however large, would have"
     )
     assert f" {said} shown 8 times in 10. Together the answers moved" in found.sentence
     few = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))

@@ -55,8 +55,8 @@ def test_a_strata_prediction_is_not_moved_by_its_misfits(unfit: float, most: flo
 def test_where_they_gather_is_said() -> None:
     """With the splits that lead there; nothing is said where they are even."""
     said = gathered_misfits(collected(0.4, seed=0), COLUMNS)
-    assert said.startswith("Records that did not fit gather where 0.25 ≤ x < 0.5 and ")
-    assert said.count("where") == 1
+    assert said.startswith("Records that did not fit gather in “x: 0.25 to under 0.5 · ")
+    assert said.count(" in “") == 1
     assert "of all reports they are 5" in said
     assert gathered_misfits(collected(0.0, seed=1), COLUMNS) == ""
     assert gathered_misfits(replace(collected(0.4, seed=0), n=0), COLUMNS) == ""
@@ -82,9 +82,9 @@ def test_a_stand_in_is_not_taken_for_a_record_s_own_value() -> None:
         said = gathered_misfits(
             QuestionCounts(of_eye, mechanism, np.array(table).ravel(), 4800), columns
         )
-        gather = f"Records that did not fit gather where ward is {'heart' if own else 'eye'} ("
+        gather = f"Records that did not fit gather in “ward: {'heart' if own else 'eye'}” ("
         assert said.startswith(gather)
-        assert ("whose ward itself did not fit, in place of which a stand-in" in said) != own
+        assert ("whose “ward” itself did not fit, in place of which a stand-in" in said) != own
 
 
 def test_groups_from_which_few_report_are_counted() -> None:
@@ -128,7 +128,7 @@ def test_reports_beyond_the_register_are_counted() -> None:
     assert said.startswith(
         f"{thousands(7 + 3 + HOLDERS)} reports are more than the register has people"
     )
-    assert "most where x ≥ 0.75 and " in said
+    assert "most in “x: 0.75 or more · " in said
 
 
 def test_shares_that_vary_no_more_than_noise_are_that_of_all() -> None:

@@ -155,13 +155,13 @@ def test_a_finding_stands_below_its_question() -> None:
 
 
 def test_a_cell_that_is_listed_is_located() -> None:
-    cell, path = CellDifference(0, "yes", 0.5, 0.4, 0.6, 0.3, 0.001), ("x < 1", "z >= 2")
+    cell, path = CellDifference(0, "yes", 0.5, 0.4, 0.6, 0.3, 0.001), ("x: under 1", "z: 2 or more")
     assert plain(finding_in_cell(BINARY, cell, path)) == (
-        "Where x < 1 and z >= 2, 50 % say yes (40 % to 60 %), more than the 30 % in your file."
+        "x: under 1 · z: 2 or more: 50 % say yes (40 % to 60 %), more than the 30 % in your file."
     )
     assert plain(finding_in_cell(NUMBER, replace(cell, name=None), path)) == (
-        "50 % (40 % to 60 %) of those who answered have x < 1 and z >= 2, more than the 30 % in "
-        "your file."
+        "x: under 1 · z: 2 or more: 50 % (40 % to 60 %) of those who answered, more than the 30 % "
+        "in your file."
     )
 
 
@@ -187,8 +187,8 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     wide = row(reported=0.06, low=0.0, high=0.74, public=0.49)
     said = plain(verdict(BINARY, [wide, wide], 500, 2_100))
     assert said == (
-        "These 500 answers tell too little yet: anything from 0 % to 74 % may say yes; about 2 100 "
-        "more would give every figure to ± 25 points."
+        "These 500 answers tell too little yet: between 0 % and 74 % say yes; about 2 100 more "
+        "would give every figure to ± 25 points."
     )
     assert "6 %" not in said
     sure = row(reported=0.55, low=0.2, high=0.9, public=0.1, p_value=0.001)
@@ -200,13 +200,17 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     hours = NUMBER.model_copy(update={"unit": "hours"})
     end = 0.7 * NUMBER.high
     number = replace(row(name="y", reported=2.0, low=NUMBER.low, high=end), public=None)
-    ends = f"he mean may be anything from {amount(NUMBER.low)} to {amount(end)} hours"
+    ends = f"he mean is between {amount(NUMBER.low)} and {amount(end)} hours"
     assert verdict(hours, [number], 40, 900) == (
         f"These 40 answers tell too little yet: t{ends}; about 900 more would give the mean to "
         "± 2 hours."
     )
-    assert finding(hours, number) == f"T{ends}.", "also where it stands alone"
-    assert plain(finding(BINARY, wide)).startswith("Anything from 0 % to 74 % may say yes. Your")
+    assert finding(hours, number) == f"T{ends} (too few answers to say more).", (
+        "also where it stands alone"
+    )
+    assert plain(finding(BINARY, wide)).startswith(
+        "Between 0 % and 74 % say yes (too few answers to say more). Your file"
+    )
 
 
 def test_false_answers_are_not_spoken_of_where_anything_may_be() -> None:
@@ -461,11 +465,12 @@ def test_what_would_tell_is_of_the_cells_told_nothing() -> None:
     assert "more would give it to" in said(16, 1)
     assert "more would give one of them to" in said(2, 2)
     assert said(1, 1).endswith("about anybody. About 14 000 more would give it to ± 25 points.")
-    assert said(2, 1, ("age < 47.5", "smoker is yes")).startswith(
-        "1 of 2 groups has a figure of its own; too few answers where age < 47.5 and smoker is yes."
+    assert said(2, 1, ("age: under 47.5", "smoker: yes")).startswith(
+        "1 of 2 groups has a figure of its own; too few answers in “age: under 47.5 · smoker: yes”."
     )
-    assert said(4, 2, ("a < 1",), ("a >= 7",)).startswith(
-        "2 of 4 groups have a figure of their own; too few answers where a < 1 or where a >= 7."
+    assert said(4, 2, ("a: under 1",), ("a: 7 or more",)).startswith(
+        "2 of 4 groups have a figure of their own; too few answers in “a: under 1” and in “a: 7 or "
+        "more”."
     )
 
 
