@@ -8,7 +8,6 @@ so that in 95 % of studies in which none does none is said to (Bonferroni).
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from functools import cache
 
 from privet.protocol.features import Label
@@ -72,7 +71,14 @@ def divide_people(
             node,
             parts[node].value,
             tuple(
-                FigureInGroup(of.name, *astuple(of.reported), of.public, p <= level)
+                FigureInGroup(
+                    of.name,
+                    of.reported.value,
+                    of.reported.low,
+                    of.reported.high,
+                    of.public,
+                    p <= level,
+                )
                 for of, p in zip(figures(node), p_values(node), strict=True)
             ),
         )

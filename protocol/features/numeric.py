@@ -102,8 +102,8 @@ class Scaled(BaseFeature):
             ((relation, bound),) = ends.items()
             before, after = ENDS[relation]
             return f"{before}{bound}{self._behind}{after}"
-        first, last = self.in_short(said)
-        if last.value < first.value or (first.value == last.value and set(ends) != {">=", "<="}):
+        first, last = (float(each.value) for each in self.in_short(said))
+        if last < first or (first == last and set(ends) != {">=", "<="}):
             return NOBODYS
         lower = f"over {ends['>']}" if ">" in ends else ends[">="]
         upper = f"under {ends['<']}" if "<" in ends else ends["<="]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privet.protocol.conditions import conditions_at, in_words, readable_names
-from privet.protocol.features import Categorical, Condition, Numeric, columns_of
+from privet.protocol.features import Categorical, Condition, Numeric, Relation, columns_of
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
 from tests.strategies import partitions
@@ -54,8 +54,13 @@ def test_conditions_in_words() -> None:
     assert text(Condition(age, ">=", 28.5), Condition(age, "<", 40.5)) == (
         "How old are you? 28.5 to under 40.5 years"
     )
-    ends = {"<": "under 29", "<=": "29 or less", ">=": "29 or more", ">": "over 29"}
-    for relation, said in ends.items():
+    ends: tuple[tuple[Relation, str], ...] = (
+        ("<", "under 29"),
+        ("<=", "29 or less"),
+        (">=", "29 or more"),
+        (">", "over 29"),
+    )
+    for relation, said in ends:
         assert text(Condition(pay, relation, 29.0)) == f"pay: {said}"
     assert text(Condition(age, "<=", 11.0), Condition(pay, ">", 2.0)) == (
         "How old are you? 11 years or less · pay: over 2"
@@ -250,11 +255,11 @@ def meets(words: str, answers: tuple[str, ...], value: float | str) -> bool:
     raise AssertionError(words)
 
 
-WHOLE = [
+WHOLE: tuple[Numeric | Categorical, ...] = (
     Numeric(name="mark", low=1.0, high=5.0),
     Numeric(name="age", low=18.0, high=98.0),
     Categorical(name="region", categories=("north", "east", "south", "west")),
-]
+)
 OF_WHOLE = columns_of(WHOLE)
 MARKS = (1, 2, 2.5, 3, 3.5, 3.7, 4, 5)
 YEARS = (18, 29, 29.5, 30, 38, 43.2, 44, 58, 77.9, 78, 98, 120)

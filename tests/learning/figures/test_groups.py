@@ -10,7 +10,7 @@ from privet.learning.core.amounts import tells_enough
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.labels import kind_of
-from privet.learning.core.public_data import Floats
+from privet.learning.core.public_data import Floats, class_count
 from privet.learning.core.trees import locate, node_depth
 from privet.learning.figures.groups import SPLITS, divide_people
 from privet.learning.figures.results import FigureInGroup, Group
@@ -184,14 +184,13 @@ def divided(
     )
     is_share, rng = label is not NUMBER, np.random.default_rng(seed)
     slots = label.slots if is_share else 2
-    tree = GROWERS[grower](
-        public.X, public.y, GrowthSpec(depth=2), classes=slots if is_share else None
-    )
+    tree = GROWERS[grower](public.X, public.y, GrowthSpec(depth=2), classes=class_count(label))
     levels = change(holders.y)
     if not is_share:
-        levels = rng.random(len(holders)) < (levels - label.bounds[0]) / label.span
+        levels = (levels - label.bounds[0]) / label.span
+        levels = (rng.random(len(holders)) < levels).astype(np.float64)
     counts = np.zeros((tree.cells, slots), dtype=np.int64)
-    np.add.at(counts, (locate(tree, holders.X), np.asarray(levels).astype(int)), 1)
+    np.add.at(counts, (locate(tree, holders.X), levels.astype(int)), 1)
     question = reports(tree, counts, epsilon, seed, regression=not is_share)
     selection = selection_factor(label, public, tree)
     return divide_people(label, public, kind_of(label).scaled(question), selection)
