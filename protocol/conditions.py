@@ -55,7 +55,7 @@ def _short(question: str) -> str:
     return f"{begin.rstrip()} … {(end.partition(' ')[2] or end[1:]).lstrip()}"
 
 
-def in_words(said: Sequence[Condition], names: Mapping[str, str]) -> list[str]:
+def conditions_in_words(said: Sequence[Condition], names: Mapping[str, str]) -> list[str]:
     """Conditions as pages show them, by ``readable_names``: a text for each feature, such as
     ``How old are you? 28.5 to under 40.5 years`` and ``work: farm or shop``."""
     of_features: dict[str, list[Condition]] = {}

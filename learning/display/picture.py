@@ -17,7 +17,7 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.conditions import condition_of, in_words, readable_names
+from privet.protocol.conditions import condition_of, conditions_in_words, readable_names
 from privet.protocol.features import Classes, Column, Label
 from privet.protocol.partition import LEAF, Index, Partition
 
@@ -204,7 +204,7 @@ def lay_out(
         if parent >= 0:
             left = int(partition.left[parent]) == node
             split = condition_of(partition, columns, parent, left=left)
-            (condition,) = in_words([split], names)
+            (condition,) = conditions_in_words([split], names)
         nodes.append(
             Node(
                 number=node,

@@ -72,7 +72,7 @@ class Categorical(Listed, BaseFeature):
         return [Condition(self, "is", left[0])] if len(left) == 1 else list(dict.fromkeys(said))
 
     def answers_in_words(self, said: Sequence[Condition]) -> str:
-        """Those that are left, or, where these are more, those that are not."""
+        """The categories that are left, or, where these are more, those that are not."""
         left = self._left(said)
         others = [category for category in self.categories if category not in left]
         if not left:

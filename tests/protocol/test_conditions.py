@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privet.protocol.conditions import conditions_at, in_words, readable_names
+from privet.protocol.conditions import conditions_at, conditions_in_words, readable_names
 from privet.protocol.features import Categorical, Condition, Numeric, Relation, columns_of
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
@@ -49,7 +49,7 @@ def test_conditions_in_words() -> None:
     names = readable_names(columns_of([age, pay, work]))
 
     def text(*said: Condition) -> str:
-        return " · ".join(in_words(said, names))
+        return " · ".join(conditions_in_words(said, names))
 
     assert text(Condition(age, ">=", 28.5), Condition(age, "<", 40.5)) == (
         "How old are you? 28.5 to under 40.5 years"
@@ -280,7 +280,7 @@ def test_words_tell_a_group_from_all_others(partition: Partition) -> None:
     cells = [partition.locate_one(each) for each in ENCODED]
     for cell in set(cells):
         found = conditions_at(partition, OF_WHOLE, int(partition.leaves[cell]))
-        texts = dict(each.split(": ") for each in in_words(found, names))
+        texts = dict(each.split(": ") for each in conditions_in_words(found, names))
         for record, own in zip(PEOPLE, cells, strict=True):
             inside = all(
                 meets(words, getattr(feature, "categories", ()), record[feature.name])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from privet.protocol.conditions import conditions_at, in_words, readable_names
+from privet.protocol.conditions import conditions_at, conditions_in_words, readable_names
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
@@ -15,7 +15,7 @@ def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) 
 def readable_path(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
     """The conditions of ``describe_node`` in words: by the questions that people read, a text for
     each."""
-    return in_words(conditions_at(partition, columns, node), readable_names(columns))
+    return conditions_in_words(conditions_at(partition, columns, node), readable_names(columns))
 
 
 def name_of_group(path: Sequence[str]) -> str:
