@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.learning.core.amounts import TELLING, amount, percent
+from privet.learning.core.amounts import TELLING, amount, percent, points
 from privet.learning.core.labels import as_answer, kind_of
 from privet.learning.core.public_data import Floats
+from privet.learning.figures.sentences import left_open
 from privet.learning.planning.at_once import collection_at_once
+from privet.learning.planning.planner import PlannerAlone
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.schema import with_headline
 from privet.protocol.errors import InvalidPublicData, InvalidTask
@@ -58,18 +60,21 @@ def known_of(study: Study, settings: Publication | None, faults: Faults) -> Know
         return Known()
     features = sum(bool(of.use) for of in study.columns if of is not column)
     try:
-        collection = collection_at_once(settings, label, features, shares)
+        if study.alone:
+            collection = PlannerAlone(settings).collection()
+        else:
+            collection = collection_at_once(settings, label, features, shares)
     except InvalidTask:
         return Known()
     half, at_one_look = collection.here.half_width, collection.at_one_look().here.half_width
     if half >= label.span / 2.0:
         return Known("too few people to tell anything")
-    # A tree stands in for that of a file, whose plan differs in the last digit.
-    about, digits = ("", 1) if study.alone else ("about ", 0 if half >= 0.02 else 1)
+    # A tree stands in for that of a file, whose plan may differ in the last digit.
+    about, digits = ("", 3) if study.alone else ("about ", 2)
     said, once = (
-        f"{100.0 * each:.{digits}f} points"
+        points(each)
         if not isinstance(label, Range)
-        else f"{amount(float(f'{each:.{digits + 2}g}'))}{f' {label.unit}' if label.unit else ''}"
+        else f"{amount(float(f'{each:.{digits}g}'))}{f' {label.unit}' if label.unit else ''}"
         for each in (half, at_one_look)
     )
     before = "mean " if isinstance(label, Range) else ""
@@ -77,28 +82,17 @@ def known_of(study: Study, settings: Publication | None, faults: Faults) -> Know
         kind = kind_of(label)
         share = percent(shares[kind.headline], whole=True)
         before = f"If {share} say {as_answer(kind.names[kind.headline])}, as in your file: "
+    if 0 < len(settings.disclosed) < features:
+        said = f"{said} or less"  # by the groups that the file allows
     when, few = " at one look, at the end", ""
     if half > FEW * label.span:
-        few = _few(label, half, shares, "whenever you look, " * (settings.looks == "many"))
+        of_file = None if shares is None else float(shares[kind_of(label).headline])
+        often = "whenever you look, " * (settings.looks == "many")
+        few = f". Few: {often}{left_open(label, half, of_file)}."
     if settings.looks == "many":
         where = f"Advanced: {INPUTS['looks'].label}"
         when = f" whenever you look, ± {once} if you look once, at the end ({where})"
     return Known(f"{before}{about}± {said}{when}{few}", half <= TELLING * label.span)
-
-
-def _few(label: Label, half: float, shares: Floats | None, when: str) -> str:
-    """An example of what so wide an interval leaves open: of the file's share, or of the middle.
-
-    ``when`` says which interval, where there are two.
-    """
-    low, high = label.bounds
-    middle = (low + high) / 2.0 if shares is None else float(shares[kind_of(label).headline])
-    ends = max(middle - half, low), min(middle + half, high)
-    said, least, most = (
-        amount(float(f"{each:.2g}")) if isinstance(label, Range) else f"{percent(each, whole=True)}"
-        for each in (middle, *ends)
-    )
-    return f". Few: {when}{said} could be anything from {least} to {most}."
 
 
 def _label_column(study: Study, faults: Faults) -> Column | None:

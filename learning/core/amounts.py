@@ -26,6 +26,11 @@ def percent(share: float | None, *, whole: bool = False) -> str:
     return f"{100.0 * share:.{digits}f}\u00a0%"
 
 
+def points(share: float) -> str:
+    """A part of all in points, from ten on as a whole number: ``5.7 points``, ``25 points``."""
+    return f"{100.0 * share:.{0 if share >= 0.0995 else 1}f} points"
+
+
 def amount(number: float | None) -> str:
     """A number in four digits or as a whole one, without an exponent; a dash for None."""
     if number is None:

@@ -290,6 +290,19 @@ def _between(label: Label, of: Comparison | FigureInGroup) -> str:
     return f"the mean is between {ends}"
 
 
+def left_open(label: Label, half: float, share: float | None = None) -> str:
+    """An example of what a half-width leaves open, as a part of a sentence: of the headline's
+    ``share``, or of the middle of all that is possible."""
+    (low, high), is_share = label.bounds, kind_of(label).is_share
+    middle = (low + high) / 2.0 if share is None else share
+    ends = max(middle - half, low), min(middle + half, high)
+    said, least, most = (
+        percent(each, whole=True) if is_share else amount(float(f"{each:.2g}"))
+        for each in (middle, *ends)
+    )
+    return f"{said} could be anything from {least} to {most}"
+
+
 def too_few(label: Label, reports: int, more: int) -> str:
     """A sentence on a number that ``reports`` do not tell to ``TELLING``; ``more`` would."""
     return f"{_answers(reports)} too little yet: {would_tell(label, more)}."

@@ -18,7 +18,7 @@ from ..methods import GROWERS
 from ..task_building.build import settings_by_question
 from ..task_building.label_part import chosen_part
 from ..task_building.settings import TaskSettings
-from .detection import Collection, CollectionAlone
+from .detection import Collection
 from .populations import Population
 
 
@@ -30,6 +30,8 @@ def collection_at_once(
 
     A file has ``shares`` of the classes; they are equal if nothing tells them. Cells of numbers
     count as they do on the label's whole range, and everybody is asked for the same first question.
+    Of ``features`` that are disclosed in part the plan may be more precise, since strata have fewer
+    cells; where all are, it is that of the label alone.
     Raises ``InvalidTask`` where there can be no such task.
     """
     ((of, centred), *_) = settings_by_question(settings, label)
@@ -37,14 +39,13 @@ def collection_at_once(
     if depth is None:
         columns, slots = {"columns": features, "public_rows": 0}, label.slots
         depth = GROWERS[of.grower].default_depth(of.holders, of.epsilon, **columns, slots=slots)
-    cells = 2**depth if features else 1
+    is_hidden = len(settings.disclosed) < features  # else a report hides in its one cell
+    cells = 2**depth if is_hidden else 1
     classes, middle = class_count(label), sum(label.bounds) / 2.0
     y = np.arange(classes) if classes else np.array([middle])
     part = chosen_part(settings, cells, label.slots, centred=centred)
     task = _standing_in(of, label, cells, part, centred=centred)
     if shares is None:
-        if not features:
-            return CollectionAlone(task, settings.holders, settings.looks)
         shares = np.full(classes, 1.0 / classes) if classes else np.array([middle])
     return Collection(
         task,

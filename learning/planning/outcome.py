@@ -17,16 +17,17 @@ from ..core.amounts import (
     lowered,
     of_hundred,
     percent,
+    points,
     thousands,
 )
 from ..core.looks import Looks
 from ..core.public_data import Floats
 from ..figures.sentences import around_centres
-from .populations import SCARCE
+from .populations import DRAWS, RAREST, SCARCE
 
 ASK_FOR_REGISTER = (
     "Do you have a list of the people you ask, without their answers, or a table that counts them? "
-    "With it reports may disclose the columns that you know anyway, and their groups are counted: "
+    "With it answers may disclose the columns that you know anyway, and their groups are counted: "
     "of all settings that were measured, this gains most."
 )
 TOO_FEW = "too few to tell"
@@ -40,8 +41,6 @@ MUCH_BETTER = 0.7
 """Part of the plan's half-width up to which that of the question alone is worth a sentence."""
 SIZES = "People needed, by precision"
 """The title of a plan's ``sizes``."""
-OUT_OF_REACH = 10
-"""Multiple of the planned holders beyond which a target is out of reach."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Prospect:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """The ``holders`` that a task takes for overall figures to plus or minus ``half_width``."""
+    """The fewest ``holders`` whose own plan gives overall figures to ± ``half_width``."""
 
     half_width: float
     holders: int
@@ -169,11 +168,14 @@ class Plan:
     """The plan of a collection of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
     ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
-    records are fair, and ``here`` is what the planned reports show. A published task's tree does
-    not change, so all numbers of reports are for the one task that is planned: ``shift_after`` of
-    them show a shift of ``target_shift`` with probability ``power``, ``stop_after`` give overall
-    figures to plus or minus ``half_width``, and ``sample_sizes`` are those of other half-widths,
-    the widest first. Of numbers ``around_centres`` only the mean is stated, from the part that is
+    records are fair, and ``here`` is what the planned reports show. More people get a finer tree,
+    so each number of people is the least whose own plan reaches the target, None without one:
+    ``shift_after`` show a shift of ``target_shift`` with probability ``power``, ``people_needed``
+    give overall figures to plus or minus ``half_width``, ``telling_after`` to ± ``TELLING`` of the
+    span, and ``sample_sizes`` are those of other half-widths, the widest first. A published task's
+    tree does not change: ``stop_after`` reports to the one that is planned give ± ``half_width``,
+    or ``at_one_look`` of them at a single look. Of numbers ``around_centres`` only the mean is
+    stated, from the part that is
     asked for it alone. ``gains`` are
     what reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
@@ -203,6 +205,7 @@ class Plan:
     shift_after: int | None
     half_width: float
     stop_after: int
+    people_needed: int | None
     sample_sizes: tuple[SampleSize, ...]
     gains: Mapping[str, Mean]
     disclosing: tuple[Disclosing, ...] = ()
@@ -219,9 +222,11 @@ class Plan:
     asked_alone: float | None = None
     """The half-width of shares if the same people are asked for the label only."""
     at_one_look: int = 0
-    """Reports of the published task that a single look takes for ``half_width``."""
-    telling_after: int = 0
-    """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
+    telling_after: int | None = None
+    left_open: str = ""
+    """An example of what the precision leaves open, in words."""
+    rarest: str = ""
+    """The answer that fewest people give by the public records, of classes."""
     question: str = ""
     """The label's question as people read it, or none."""
     label_unit: str = ""
@@ -237,7 +242,9 @@ class Plan:
     @property
     def unit(self) -> str:
         """The unit of gains, which are stated times 100."""
-        return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
+        if self.score == "accuracy":
+            return "points of right predictions"
+        return "% of the label's variance"
 
     @property
     def enough(self) -> bool:
@@ -253,6 +260,11 @@ class Plan:
         return self.here.half_width < self.span / 2.0
 
     @property
+    def tells_enough(self) -> bool:
+        """True if overall figures are known to ± ``TELLING`` of all that is possible."""
+        return self.here.half_width <= TELLING * self.span
+
+    @property
     def sizes(self) -> dict[str, str]:
         """``sample_sizes`` as text, by half-width."""
         return {
@@ -263,20 +275,33 @@ class Plan:
         """A gain as text, without a number where the planned reports tell nothing."""
         if not self.tells:
             return TOO_FEW
-        return f"{_signed(f'{100 * gain.value:+.1f}')} ± {100 * gain.standard_error:.1f}"
+        error = f"{100 * gain.standard_error:.1f}"
+        if error == "0.0":  # where each simulated study leads to nearly the same predictions
+            error = "below 0.1"
+        return f"{_signed(f'{100 * gain.value:+.1f}')} ± {error}"
+
+    def case_in_words(self, sentence: str) -> str:
+        """A sentence of ``gains`` that names the rarest answer."""
+        named = f"{RAREST}, “{self.rarest}”," if self.rarest else RAREST
+        return sentence.replace(RAREST, named)
 
     @property
     def verdict(self) -> str:
-        """The plan in a few words: the precision of overall figures, and the people for more."""
-        people = self._people_asked
-        here = f"{people} are too few to tell anything"
-        if self.tells:
-            here = f"± {self.amount(self.here.half_width)} with {people}"
+        """The plan in a few words: the precision of overall figures, and the people for more.
+
+        Where that tells hardly anything, an example, and what the question alone would give.
+        """
+        if not self.tells_enough:
+            alone = ""
+            if self.asked_alone is not None and self._gains_alone(self.asked_alone):
+                alone = f" The question alone would give ± {self.amount(self.asked_alone)}."
+            return f"{self._people_asked} are too few: {self.left_open}.{alone}"
+        here = f"± {self.amount(self.here.half_width)} with {self._people_asked}"
         narrower = self._narrower()
         if narrower is None:
             return here
         wish = self.amount(narrower.half_width)
-        if self.score == "accuracy" and self.tells:
+        if self.score == "accuracy":
             wish = f"{100.0 * narrower.half_width:g}"
         beyond = "" if self._are_listed(narrower.holders) else ", more than your list has"
         return f"{here}; to ± {wish} you would need {about(narrower.holders)}{beyond}"
@@ -287,13 +312,17 @@ class Plan:
 
     def _narrower(self) -> SampleSize | None:
         """The wish, or the widest of ``sample_sizes``, that takes more people than are planned."""
-        sizes = SampleSize(self.half_width, self.stop_after), *self.sample_sizes
+        sizes = list(self.sample_sizes)
+        if self.people_needed is not None:
+            sizes.insert(0, SampleSize(self.half_width, self.people_needed))
         return next((size for size in sizes if size.half_width < self.here.half_width), None)
 
     @property
     def answers(self) -> list[str]:
         """The plan in sentences for whoever asks."""
         said = [self.ends]
+        if not self.tells_enough:
+            return [*filter(None, said), *self._enough_people()]
         if self.expected is not None:
             said.append(self._no_better(self.expected))
             said += [self._difference(), self._in_groups() if self.here.cells > 1 else ""]
@@ -314,6 +343,13 @@ class Plan:
         said += [self._compared()] if self.disclosing else []
         said += [] if self.panel is None else self._of_panel(self.panel)
         return said if self.relay is None else [*said, *self._behind_relay(self.relay)]
+
+    def _enough_people(self) -> list[str]:
+        """The people who would tell something, where those who are planned do not."""
+        if self.telling_after is None:
+            return []
+        who, to = _people(self.telling_after), self.amount(TELLING * self.span)
+        return [f"{capital(who)} would give ± {to}."]
 
     @property
     def _often(self) -> str:
@@ -361,22 +397,27 @@ class Plan:
         """The difference that shows in half of the cells, or the reason for stating none."""
         if self.around_centres:
             return around_centres(alone=True)
-        where = f"In half of the {self.here.cells} planned groups"
         least = self.here.cell_shift
         if least is None:
-            return f"{where} do not count on seeing any difference, however large."
-        return f"{where} a difference of {self.amount(least)} or more would show {self._often}."
+            return "In groups, do not count on seeing any difference from your file."
+        return (
+            f"In half of the {self.here.cells} planned groups a difference of "
+            f"{self.amount(least)} or more would show {self._often}."
+        )
 
     def _asked_alone(self) -> str:
         """The precision without other questions, where that is much better."""
-        most = min(MUCH_BETTER * self.here.half_width, self.span / 2.0)
-        if self.asked_alone is None or self.asked_alone > most:
+        if self.asked_alone is None or not self._gains_alone(self.asked_alone):
             return ""
         return (
             f"Asked only the question to be predicted, {self._people_asked} give ± "
             f"{self.amount(self.asked_alone)} if they answer as in your file, and say nothing of "
             "groups."
         )
+
+    def _gains_alone(self, asked_alone: float) -> bool:
+        """True if this precision is worth a sentence."""
+        return asked_alone <= min(MUCH_BETTER * self.here.half_width, self.span / 2.0)
 
     def _change(self, planned: InWaves) -> str:
         """The change between two waves that shows."""
@@ -389,24 +430,32 @@ class Plan:
 
     def _if_fair(self, expected: Mean) -> str:
         """The score that public records alone give, if they are fair."""
-        name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
+        if self.score == "accuracy":
+            same = ""
+            if self.same_for_all is not None:
+                same = f" (the same prediction for everybody for {percent(self.same_for_all)})"
+            return (
+                "If your file is like the people who are asked, predictions from it are right for "
+                f"{percent(expected.value)} ± {points(expected.standard_error)}{same}, and no more "
+                "with the answers."
+            )
         same = ""
         if self.same_for_all is not None:
             of = amount(float(f"{self.same_for_all:.3g}"))
             same = f" (to predict the same for everybody gives {of})"
         return (
-            f"If your file is like the people who are asked, expect {name} "
+            "If your file is like the people who are asked, expect a mean squared error of "
             f"{amount(float(f'{expected.value:.3g}'))} ± "
-            f"{amount(float(f'{expected.standard_error:.1g}'))} from it only{same}, and no more "
-            "from the reports."
+            f"{amount(float(f'{expected.standard_error:.1g}'))} from it only{same}, and no less "
+            "with the answers."
         )
 
     def _known(self) -> str:
         """The precision of overall figures, and what it rests on."""
         of = f"{self._people_asked} at ε = {self.epsilon:g}"
-        what, none, them = "every overall figure", "any overall figure", "them"
+        what, none = "every overall figure", "any overall figure"
         if self.score != "accuracy":
-            what, none, them = "the mean", "the mean", "it"
+            what = none = "the mean"
         when = ", however often you look"
         if self.looks == "once":
             when = " at one look, set beforehand"
@@ -414,36 +463,36 @@ class Plan:
             when = f", whatever people answer{when}"
         if self.tells:
             return f"{of} give {what} to ± {self.amount(self.here.half_width)}{when}."
-        return (
-            f"{of} are {TOO_FEW} {none}: {_people(self.telling_after)} would give {them} to "
-            f"± {self.amount(TELLING * self.span)}."
-        )
+        return f"{of} are {TOO_FEW} {none}."
 
     def _needed(self) -> str:
-        """The reports that the precision that is asked for takes."""
-        rest = ""
+        """The answers that the precision that is asked for takes, to the task as it is planned."""
+        groups = rest = ""
         if self.expected is not None:
+            groups = f" and its {self.here.cells} groups"
             rest = (
-                f", with the {self.here.cells} planned groups. Publishing grows the tree anew, by "
-                "a public model of more trees, so that it may have some groups more or fewer; then "
-                "it does not change"
+                " Publishing grows the tree anew, by a public model of more trees, so that it may "
+                "have some groups more or fewer; then it does not change."
             )
         return (
-            f"For ± {self.amount(self.half_width)} this task takes {_people(self.stop_after)}"
-            f"{rest}."
+            f"Published with this plan{groups}, the task takes about {about(self.stop_after)} "
+            f"answers for ± {self.amount(self.half_width)}. Each number of people in the table is "
+            f"that of a plan for so many.{rest}"
         )
 
     def _of_rare(self, rare: RareClass) -> str:
         gains = "; ".join(
-            f"{_signed(f'{gain.value:+.2g}')} ± {gain.standard_error:.1g} if {lowered(case)}"
+            f"{_signed(f'{gain.value:+.2g}')} ± {gain.standard_error:.1g} if "
+            f"{lowered(self.case_in_words(case))}"
             for case, gain in rare.gains.items()
         )
         return (
-            f"“{self.label}” is “{rare.name}” for {rare.share:.2g} of the public records, so "
-            f"accuracy says little. Expect a log loss of {rare.log_loss.value:.3g} ± "
+            f"“{self.label}” is “{rare.name}” for {percent(rare.share)} of your file, so the share "
+            "of right predictions says little. Expect a log loss of "
+            f"{rare.log_loss.value:.3g} ± "
             f"{rare.log_loss.standard_error:.1g}, where the same shares for everybody have "
             f"{rare.log_loss_of_shares:.3g}, and an AUC of {rare.auc.value:.2g} ± "
-            f"{rare.auc.standard_error:.1g} for “{rare.name}” against the rest. Reports lower the "
+            f"{rare.auc.standard_error:.1g} for “{rare.name}” against the rest. Answers lower the "
             f"log loss by {gains}."
         )
 
@@ -489,8 +538,8 @@ class Plan:
         nothing = ""
         if void:
             nothing = (
-                f" But with {listed(void[0])} disclosed, reports would disclose nothing: no part "
-                "of the public records is evidence of a large enough group, or all levels split on "
+                f" But with {listed(void[0])} disclosed, answers would disclose nothing: no part "
+                "of your file is evidence of a large enough group, or all levels split on "
                 "hidden columns."
             )
         mine, kept = self.disclosing[1], ""
@@ -554,17 +603,21 @@ class Plan:
         if self.looks == "once":
             return "Stop once the planned reports are in: earlier looks prove nothing."
         when = []
+        reached, once = self.stop_after <= self.holders, ""
         if self.expected is None:
             when.append("as soon as figures are as precise as you need them")
-        elif self.stop_after <= OUT_OF_REACH * self.holders and self._are_listed(self.stop_after):
+        elif reached:
             when.append(f"at ± {self.amount(self.half_width)}")
         if self.shift_after is not None:
             when.append("as soon as the difference that matters is listed")
+        if reached:
+            once = (
+                f" A single look, set beforehand, takes {_people(self.at_one_look)} for "
+                f"± {self.amount(self.half_width)} instead of {about(self.stop_after)}."
+            )
         return (
             f"Stop {', or '.join(when) or 'whenever you like'}: you may look as often as you like, "
-            "and all these numbers allow for it. A single look, set beforehand, takes "
-            f"{_people(self.at_one_look)} for ± {self.amount(self.half_width)} instead of "
-            f"{about(self.stop_after)}."
+            f"and all these numbers allow for it.{once}"
         )
 
     @property
@@ -589,10 +642,10 @@ class Plan:
         if of_hundred(lifetime) > 99:
             sure = f"{min(ceil(1e4 / (1.0 + exp(-lifetime))) / 100.0, 99.99):g}\u00a0%"
         shift = self.amount(self.target_shift)
-        asked = f"“{self.question}”" if self.question else f"for “{self.label}”"
+        asked = f"“{self.question}”" if self.question else "a question that is not written yet"
         gives = (
             f"{with_these}, a difference of {shift} between them and our "
-            f"{thousands(self.public_records)} public records is {found}"
+            f"file of {thousands(self.public_records)} records is {found}"
         )
         if self.expected is None:
             share, any_ = "each share", "any share"
@@ -641,15 +694,22 @@ class Plan:
         if shift is None:
             return none
         if self.score == "accuracy":
-            return f"{100 * shift:.1f} points"
+            return points(shift)
         number = amount(float(f"{shift:.3g}"))
         return f"{number}\u00a0{self.label_unit}" if self.label_unit else number
 
     @property
+    def title_of_gains(self) -> str:
+        return f"Gain from the answers, in {self.unit} ± the standard error of {DRAWS} simulations"
+
+    @property
     def tables(self) -> dict[str, dict[str, str]]:
         """The people needed for each half-width, and the gains, by title and first column."""
-        gains = {sentence: self.gain_in_words(gain) for sentence, gain in self.gains.items()}
-        of_gains = {f"Gain from the reports, in {self.unit}": gains} if gains else {}
+        gains = {
+            self.case_in_words(sentence): self.gain_in_words(gain)
+            for sentence, gain in self.gains.items()
+        }
+        of_gains = {self.title_of_gains: gains} if gains else {}
         return {SIZES: self.sizes, **of_gains}
 
     def __str__(self) -> str:

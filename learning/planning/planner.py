@@ -3,8 +3,8 @@
 **Score without shift.** The stacked public model is cross-validated; where the holders are like the
 public records, reports hardly improve it (docs/accuracy.md), so that is the score to expect.
 
-**Shifts that reports show**, in closed form (``detection``), and the numbers of reports
-to the same task that show the shift and give the precision that are asked for.
+**Shifts that reports show**, in closed form (``detection``), and the numbers of people that show
+the shift and give the precision that are asked for: each with the task planned for that number.
 
 **What reports are worth under shift.** Each scenario has holders who differ from the public records
 in a known way (``populations``); their reports are simulated exactly in distribution, and the
@@ -14,7 +14,8 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from math import floor, log10, sqrt
 from pathlib import Path
@@ -30,13 +31,15 @@ from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 
 from ..core.amounts import TELLING
+from ..core.labels import kind_of
 from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
 from ..figures.power import TARGET
+from ..figures.precision import HOLDERS
 from ..figures.scores import LEAST_SHARE
-from ..figures.sentences import ends_in_words
+from ..figures.sentences import ends_in_words, left_open
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
@@ -55,7 +58,7 @@ from .at_once import collection_at_once
 from .behind_relay import Shuffling
 from .detection import Collection, CollectionAlone
 from .outcome import BehindRelay, Disclosing, Mean, PanelPlan, Plan, Prospect, RareClass, SampleSize
-from .populations import LOWER, MOST_POINTS, OTHERS, RARE, Population, Scenario, few_rows
+from .populations import DRAWS, LOWER, MOST_POINTS, OTHERS, RARE, Population, Scenario, few_rows
 from .waves import check_panel, planned_panel
 
 POWER, WIDTH = 0.8, 0.02
@@ -66,8 +69,6 @@ FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
 """Maximum number of public records; of more a random sample is used."""
-DRAWS = 5
-"""Collections simulated per gain."""
 RARE_SHARE = 0.1
 """A class that fewer public records have is judged by log loss and AUC too: predicting that nobody
 has it is right for nine in ten."""
@@ -159,6 +160,14 @@ class Planning(ABC):
     settings: TaskSettings
     label: Label
 
+    def __init__(self) -> None:
+        self._planned = dict[int, Collection]()
+
+    @property
+    def headline_share(self) -> float | None:
+        """The share of the headline in the public records; None where nothing tells it."""
+        return None
+
     @abstractmethod
     def published(self, settings: TaskSettings) -> Task:
         """The task of other settings."""
@@ -172,6 +181,19 @@ class Planning(ABC):
     ) -> Collection:
         """The task of these settings, by default the plan's, and what its reports show; planned for
         other ``holders`` and another ``epsilon``, if given."""
+
+    def planned_for(self, holders: int) -> Collection:
+        """The collection that the plan's settings lead to with other ``holders``; made once."""
+        if holders not in self._planned:
+            settings = self.settings.model_copy(update={"holders": holders})
+            self._planned[holders] = self.collection(settings)
+        return self._planned[holders]
+
+    def fewest_people(self, enough: Callable[[Collection], bool]) -> int | None:
+        """The fewest people, in two digits, for whom a planned task is ``enough``; None where no
+        number is. More people get a finer tree, so that twice as many may tell hardly more."""
+        place = bisect_left(HOLDERS, True, key=lambda people: enough(self.planned_for(people)))
+        return HOLDERS[place] if place < len(HOLDERS) else None
 
     @abstractmethod
     def found(
@@ -195,7 +217,8 @@ class Planning(ABC):
         widths, is_share = half_widths(label), isinstance(label, Classes)
         width = half_width or (WIDTH if is_share else widths[1])
         settings, collection, telling = self.settings, self.collection(), TELLING * unit
-        needed = {each: collection.reports(each) for each in {width, telling, *widths}}
+        needed = {each: self._people_for(each) for each in {width, telling, *widths}}
+        sizes = ((each, needed[each]) for each in widths)
         return Plan(
             score="accuracy" if is_share else "mean squared error",
             label=label.name,
@@ -207,18 +230,23 @@ class Planning(ABC):
             target_shift=target,
             power=power,
             half_width=width,
-            stop_after=needed[width],
-            sample_sizes=tuple(SampleSize(each, needed[each]) for each in widths),
+            stop_after=collection.reports(width),
+            people_needed=needed[width],
+            sample_sizes=tuple(SampleSize(each, people) for each, people in sizes if people),
             span=unit,
             telling_after=needed[telling],
             at_one_look=collection.at_one_look().reports(width),
             ends=ends_in_words(label),
+            left_open=left_open(label, collection.here.half_width, self.headline_share),
             question=label.prompt or "",
             label_unit="" if isinstance(label, Classes) else label.unit or "",
             relay=relay,
             panel=None if waves is None else self.panel(waves, mode, target, power),
             **self.found(collection, target, power, width),
         )
+
+    def _people_for(self, half_width: float) -> int | None:
+        return self.fewest_people(lambda planned: planned.here.half_width <= half_width)
 
     def choose_behind(self, shuffling: Shuffling) -> BehindRelay:
         """Take the settings that are best behind the relay, and say what they gain."""
@@ -249,6 +277,7 @@ class PlannerAlone(Planning):
     def __init__(self, settings: TaskSettings, register: Any = None) -> None:
         if register is not None:
             raise InvalidRequest("A register has columns, and there is no file: leave it out.")
+        super().__init__()
         self.settings, self.label = settings, label_alone(settings)
 
     def published(self, settings: TaskSettings) -> Task:
@@ -289,6 +318,7 @@ class Planner(Planning):
     ) -> None:
         from ..public_model.stacking import cross_validated  # scikit-learn is slow to import
 
+        super().__init__()
         self.settings, self.estimator, self.seed = settings, estimator, seed
         self._tasks = dict[tuple[str, PublicData], Task]()
         self.features, self.label, every = encode_columns(settings, columns)
@@ -334,6 +364,16 @@ class Planner(Planning):
         y = self.fair.public.y.astype(np.int64)
         records = np.bincount(y, minlength=self.slots) * self.ratio
         return np.asarray(records / records.sum())
+
+    @property
+    def headline_share(self) -> float | None:
+        return float(self.shares[kind_of(self.label).headline]) if self.slots else None
+
+    @property
+    def rarest(self) -> str:
+        """The answer that ``RARE`` is about; none of a number."""
+        place = int(self.fair.population.truth.sum(axis=0).argmin())
+        return self.label.classes[place] if isinstance(self.label, Classes) else ""
 
     def asked_alone(self) -> float | None:
         """The half-width of shares if the same people are asked for the label only."""
@@ -405,9 +445,12 @@ class Planner(Planning):
             "same_for_all": self.same_for_all(),
             "asked_alone": self.asked_alone(),
             "here": _prospect(collection, target, power),
-            "shift_after": collection.fewest(lambda of: of.overall.power(target) >= power),
+            "shift_after": self.fewest_people(
+                lambda planned: planned.here.overall.power(target) >= power
+            ),
             "around_centres": collection.around_centres,
             "gains": {name: gain for name, (gain, _) in gains.items()},
+            "rarest": self.rarest,
             "disclosing": tuple(self._disclosing(target, power, width)) if disclosed else (),
             "registered": 0 if register is None else len(register),
             "strata_without_register": self.strata_without_register(),

@@ -28,11 +28,16 @@ CHANGED = 0.3
 FEW = 0.25
 """Scarce and tilted: fraction of public records kept."""
 
-SCARCE = "There are a quarter as many public records."
-TILTED = "There are a quarter as many public records, and most come from people of one kind."
-RARE = "Holders give the rarest answer more often: its odds are 4.5 times as high."
-LOWER = "Holders' numbers are higher, by half a standard deviation."
-OTHERS = "Three holders in ten, of one kind, answer differently from public records of that kind."
+SCARCE = "Your file has a quarter of its records."
+TILTED = "Your file has a quarter of its records, and most are from people of one kind."
+RAREST = "the rarest answer"
+RARE = f"People give {RAREST} more often: its odds are 4.5 times as high."
+LOWER = "People's numbers are higher, by half a standard deviation."
+OTHERS = (
+    "Three people in ten, of one kind, answer differently from those of that kind in your file."
+)
+DRAWS = 5
+"""Collections simulated per gain."""
 
 
 @dataclass(frozen=True, eq=False)

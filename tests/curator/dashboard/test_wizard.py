@@ -21,6 +21,7 @@ from privet.curator.dashboard.pages import days_of, of_studies
 from privet.curator.dashboard.precision import known_of
 from privet.curator.dashboard.study import BY_HAND, INPUTS, OF_NO_FILE, PlannedWave, Study
 from privet.curator.dashboard.wizard import plan_digest
+from privet.curator.operations.tasks import planned
 from privet.learning.core.amounts import of_hundred
 from privet.learning.task_building.inputs import Asked, inputs_of
 from privet.learning.task_building.publication import Publication
@@ -364,6 +365,61 @@ def test_the_precision_stands_beside_the_people(fields: dict[str, Any], text: st
     known = known_of(made, *made.tried(NOW))
     assert known.text.startswith(text)
     assert bool(known.text) == bool(text)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"holders": "3000"},
+        {"holders": "21000", "looks": "once"},
+        {"label": "job", "holders": "9000"},
+        {"label": "hours", "holders": "15000"},
+        {"holders": "9000"} | {f"columns.{place}.disclosed": True for place in range(4)},
+    ],
+    ids=["classes", "once", "three", "number", "all disclosed"],
+)
+def test_the_precision_beside_the_people_is_the_plans(fields: dict[str, Any]) -> None:
+    """In its digits, but for the last; before, "± 6" of a plan of ± 5.7, and of disclosed columns
+    half as much again."""
+    study = Study.parse(json.dumps(study_of(samples.survey(), {**FIELDS, **fields})).encode())
+    settings, faults = study.tried(NOW)
+    assert settings is not None
+    found = planned(samples.survey(), settings, None)
+    here, there = (
+        float(re.findall(r"± ([\d.]+)", said)[0])
+        for said in (known_of(study, settings, faults).text, found.verdict)
+    )
+    assert here == pytest.approx(there, rel=0.02, abs=0.0 if "label" in fields else 0.1)
+
+
+@pytest.mark.parametrize("holders", [7_000, 21_000, 51_000])
+@pytest.mark.parametrize("number", [False, True])
+def test_the_precision_beside_one_question_is_its_plans(holders: int, *, number: bool) -> None:
+    """To the letter, and its table's: 7 000 people were ± 4.5 points here and ± 5.0 there."""
+    kind = {"columns.0.kind": "numeric", "columns.0.low": "0", "columns.0.high": "24"}
+    fields = {"columns.0.prompt": "Have you ever?", "holders": str(holders)} | (
+        kind if number else {}
+    )
+    study = Study.parse(json.dumps(question_alone(fields)).encode())
+    settings, faults = study.tried(NOW)
+    assert settings is not None
+    said = known_of(study, settings, faults).text.removeprefix("mean ")
+    found = planned(None, settings, None)
+    assert found.verdict.startswith(f"{said.split(' whenever')[0]} with {holders // 1000}")
+    few = planned(None, settings.model_copy(update={"holders": 300}), None)
+    assert few.sample_sizes == found.sample_sizes
+
+
+def test_disclosed_columns_are_allowed_for_beside_the_people() -> None:
+    """It says that the plan may be more precise, and it is hardly less so."""
+    fields = {"holders": "9000", "columns.0.disclosed": True}
+    study = Study.parse(json.dumps(study_of(samples.survey(), {**FIELDS, **fields})).encode())
+    settings, faults = study.tried(NOW)
+    assert settings is not None
+    said = re.search(r"about ± ([\d.]+) points or less ", known_of(study, settings, faults).text)
+    assert said
+    found = planned(samples.survey(), settings, None)
+    assert 100.0 * found.here.half_width < 1.05 * float(said[1])
 
 
 async def test_a_check_reads_the_document_once_and_lets_others_go_on(
@@ -1024,7 +1080,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     study = study_of(named, {**FIELDS, "label": "collection"})
     answer = await form("/new/plan", with_study(study, {"public": ("a.csv", named)}))
     assert answer.status_code == 200, answer.text
-    assert "people for “collection” and never receive" in answer.text  # its name, whatever it means
+    assert "people a question that is not written yet and never receive" in answer.text
     assert "If your file is like the people who are asked" in answer.text
     assert "People needed, by precision" in answer.text
     assert re.search(

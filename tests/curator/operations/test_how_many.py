@@ -45,8 +45,8 @@ def test_the_page_asks_for_as_many_as_the_plan(case: str) -> None:
     snapshot = Snapshot.of(curator, ADMIN, task.id)
     for needed in (snapshot.reports_needed(), snapshot.reports_needed(as_planned=True)):
         assert needed is not None
-        asked = [needed(size.half_width) for size in plan.sample_sizes]
-        assert asked == pytest.approx([size.holders for size in plan.sample_sizes], rel=0.03)
+        assert needed(plan.half_width) == pytest.approx(plan.stop_after, rel=0.03)
+        assert needed(plan.here.half_width) == pytest.approx(plan.holders, rel=0.03)
 
 
 @pytest.mark.parametrize("case", ["classes", "number", "bins"])

@@ -30,6 +30,7 @@ PLAN = Plan(
     shift_after=7_400,
     half_width=0.02,
     stop_after=5_500,
+    people_needed=5_500,
     at_one_look=2_300,
     same_for_all=0.76,
     asked_alone=0.009,
@@ -47,7 +48,7 @@ def test_a_plan_answers_what_was_asked() -> None:
     assert PLAN.answers == [
         "A difference of 5.0 points from your file would show in 90\u00a0% of such studies; it "
         "takes about 7\u202f400 people to show it 8 times in 10.",
-        "In half of the 8 planned groups a difference of 10.0 points or more would show 8 times "
+        "In half of the 8 planned groups a difference of 10 points or more would show 8 times "
         "in 10.",
         "Asked only the question to be predicted, 10\u202f000 people give ± 0.9 points if they "
         "answer as in your file, and say nothing of groups.",
@@ -58,18 +59,22 @@ def test_a_plan_answers_what_was_asked() -> None:
     assert PLAN.details == [
         "10\u202f000 people at ε = 1 give every overall figure to ± 1.5 points, however often "
         "you look.",
-        "For ± 2.0 points this task takes about 5\u202f500 people, with the 8 planned groups. "
+        "Published with this plan and its 8 groups, the task takes about 5\u202f500 answers for "
+        "± 2.0 points. Each number of people in the table is that of a plan for so many. "
         "Publishing grows the tree anew, by a public model of more trees, so that it may have some "
         "groups more or fewer; then it does not change.",
         "Do you have a list of the people you ask, without their answers, or a table that counts "
-        "them? With it reports may disclose the columns that you know anyway, and their groups are "
+        "them? With it answers may disclose the columns that you know anyway, and their groups are "
         "counted: of all settings that were measured, this gains most.",
-        "If your file is like the people who are asked, expect accuracy 0.8 ± 0.01 from it only "
-        "(to predict the same for everybody gives 0.76), and no more from the reports.",
+        "If your file is like the people who are asked, predictions from it are right for 80\u00a0%"
+        " ± 1.0 points (the same prediction for everybody for 76\u00a0%), and no more with the "
+        "answers.",
     ]
     assert len(replace(PLAN, asked_alone=0.014).answers) == 3, "for hardly more"
     few = replace(PLAN, here=replace(HERE, half_width=2.0), asked_alone=0.6)
-    assert "Asked only" not in str(few), "a share is at most one half from the middle"
+    assert "question alone" not in str(few), "a share is at most one half from the middle"
+    enough = replace(PLAN, here=replace(HERE, half_width=0.25), asked_alone=0.18)
+    assert "Asked only" not in str(enough), "for hardly more"
     unsure, worse = ({"They are others.": Mean(gain, 0.006)} for gain in (-0.01, -0.028))
     assert replace(PLAN, gains=unsure).details == PLAN.details
     assert replace(PLAN, gains=worse).details[4] == (
@@ -82,7 +87,6 @@ def test_a_plan_answers_what_was_asked() -> None:
         == "Disclosed groups are counted among the 5\u202f000 people of your list."
     )
     assert listed.verdict.endswith("you would need 22\u202f000, more than your list has")
-    assert listed.answers[-1].startswith("Stop as soon as the difference that matters is listed:")
     assert replace(PLAN, registered=30_000).verdict == PLAN.verdict
 
 
@@ -107,7 +111,7 @@ def test_a_plan_says_first_that_predictions_gain_nothing() -> None:
     unseen = replace(plan, here=replace(HERE, overall_shift=None)).answers[0]
     assert unseen.endswith("They show how many people give each answer.")
     assert replace(plan, gains={SCARCE: some, RARE: none}).answers == PLAN.answers
-    few = replace(plan, here=replace(HERE, half_width=0.6))
+    few = replace(plan, here=replace(HERE, half_width=0.26))
     assert "predictions" not in " ".join(few.answers), "too few show nothing"
     number = replace(plan, score="mean squared error", expected=Mean(0.3, 0.01))
     assert number.answers[0].endswith(
@@ -138,7 +142,7 @@ def test_the_answers_of_a_plan_need_no_word_of_the_method() -> None:
         "Do not count on seeing any change between two waves, however large."
     )
     assert nothing.answers[1] == (
-        "In half of the 8 planned groups do not count on seeing any difference, however large."
+        "In groups, do not count on seeing any difference from your file."
     )
     assert panel.verdict == (
         "± 1.5 points with 10\u202f000 people in each wave; to ± 1 you would need 22\u202f000"
@@ -150,9 +154,10 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
     gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
     rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
     assert replace(PLAN, rare=rare).details[4] == (
-        "“ill” is “yes” for 0.02 of the public records, so accuracy says little. Expect a log loss "
-        "of 0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± "
-        "0.03 for “yes” against the rest. Reports lower the log loss by +0.012 ± 0.001 if there "
+        "“ill” is “yes” for 2\u00a0% of your file, so the share of right predictions says little. "
+        "Expect a log loss of 0.081 ± 0.006, where the same shares for everybody have 0.098, "
+        "and an AUC of 0.71 ± "
+        "0.03 for “yes” against the rest. Answers lower the log loss by +0.012 ± 0.001 if there "
         "are few records; −0.0004 ± 0.002 if they are others."
     )
 
@@ -161,47 +166,79 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     """Before, "± 601.4 points", gains of zero, and a number of reports to nine digits."""
     few = Prospect(2, 6.0144, None, None, 0.0001)
     plan = replace(PLAN, holders=100, epsilon=0.1, here=few)
-    plan = replace(plan, stop_after=19_927_714, telling_after=127_536)
+    plan = replace(plan, stop_after=19_927_714, telling_after=130_000, asked_alone=0.6)
+    plan = replace(plan, left_open="27\u00a0% could be anything from 0\u00a0% to 100\u00a0%")
     said = " ".join([plan.verdict, *plan.answers, *plan.details, plan.board])
     assert plan.verdict == (
-        "100 people are too few to tell anything; to ± 2.0 points you would need "
-        "20\u202f000\u202f000"
+        "100 people are too few: 27\u00a0% could be anything from 0\u00a0% to 100\u00a0%."
     )
+    assert plan.answers == ["About 130\u202f000 people would give ± 25 points."]
+    assert replace(plan, telling_after=None).answers == []
     assert "601" not in said
-    assert "would show in less than 1\u00a0% of such studies; it takes" in said
     assert "with a probability of less than 1\u00a0%" in said
-    assert (
-        "100 people at ε = 0.1 are too few to tell any overall figure: about 130\u202f000 people "
-        "would give them to ± 25.0 points."
-    ) in said
+    assert "100 people at ε = 0.1 are too few to tell any overall figure." in said
     alone = replace(plan, expected=None, gains={})
     assert "601" not in alone.board
     assert "there are too few answers to tell any share." in alone.board
     mean = replace(alone, score="mean squared error", span=5.0)
     assert "there are too few answers to tell the mean." in mean.board
-    assert (
-        "are too few to tell the mean: about 130\u202f000 people would give it to ± "
-        in (mean.details[0])
-    )
+    assert "are too few to tell the mean." in mean.details[0]
     assert " give the mean to ± 0.015" in replace(PLAN, score="mean squared error").details[0]
-    assert "For ± 2.0 points this task takes about 20\u202f000\u202f000 people" in said
-    assert "Stop as soon as the difference that matters is listed" in said
-    never = replace(plan, shift_after=None).answers[-1]
-    assert never.startswith("Stop whenever you like: you may look as often as you like")
+    assert "takes about 20\u202f000\u202f000 answers for ± 2.0 points" in said
     assert plan.gain_in_words(Mean(0.0, 0.0001)) == "too few to tell"
     assert PLAN.gain_in_words(Mean(0.051, 0.004)) == "+5.1 ± 0.4"
     assert PLAN.gain_in_words(Mean(-0.022, 0.004)) == "−2.2 ± 0.4"
-    assert PLAN.gain_in_words(Mean(-0.0002, 0.0001)) == "0.0 ± 0.0"
-    assert plan._repr_html_().count("too few to tell") == 3
+    assert PLAN.gain_in_words(Mean(-0.0002, 0.0001)) == "0.0 ± below 0.1"
+    assert PLAN.gain_in_words(Mean(0.205, 0.0)) == "+20.5 ± below 0.1"
+    assert plan._repr_html_().count("too few to tell") == 2
     assert PLAN.verdict == "± 1.5 points with 10\u202f000 people; to ± 1 you would need 22\u202f000"
     rough = replace(PLAN, holders=600, here=replace(HERE, half_width=0.2))
-    assert rough.verdict == "± 20.0 points with 600 people; to ± 2 you would need 5\u202f500"
-    near = replace(PLAN, here=replace(HERE, half_width=0.04), half_width=0.05, stop_after=864)
+    assert rough.verdict == "± 20 points with 600 people; to ± 2 you would need 5\u202f500"
+    near = replace(PLAN, here=replace(HERE, half_width=0.04), half_width=0.05, people_needed=864)
     assert (
         near.verdict == "± 4.0 points with 10\u202f000 people; to ± 3 you would need 2\u202f400"
     ), "the wish is met"
     wide = replace(PLAN, score="mean squared error", span=20.0, here=replace(HERE, half_width=9.0))
     assert wide.tells, "half of the range is 10"
+
+
+def test_a_plan_of_people_who_tell_hardly_anything_begins_with_that() -> None:
+    """Before, "± 35.8 points with 300 people; to ± 2 you would need 110 000" and five paragraphs:
+    from ± 25 points on an example of what is left open, what the question alone would give, and how
+    many people would tell something."""
+    left_open = "27\u00a0% could be anything from 0\u00a0% to 63\u00a0%"
+    few = replace(PLAN, holders=300, here=replace(HERE, half_width=0.358), left_open=left_open)
+    few = replace(few, asked_alone=0.25, telling_after=820)
+    assert few.verdict == (
+        f"300 people are too few: {left_open}. The question alone would give ± 25 points."
+    )
+    assert few.answers == ["About 820 people would give ± 25 points."]
+    assert replace(few, asked_alone=None).verdict == f"300 people are too few: {left_open}."
+    enough = replace(few, here=replace(HERE, half_width=0.25))
+    assert enough.verdict == "± 25 points with 300 people; to ± 2 you would need 5\u202f500"
+    assert (few.tells_enough, enough.tells_enough) == (False, True)
+
+
+def test_a_plan_does_not_stop_at_what_its_people_cannot_reach() -> None:
+    """Nor does it say what a single look takes for that."""
+    short = replace(PLAN, stop_after=10_001)
+    listed = "Stop as soon as the difference that matters is listed: you may look as often as you "
+    assert short.answers[-1] == f"{listed}like, and all these numbers allow for it."
+    assert replace(PLAN, stop_after=10_000).answers[-1].startswith("Stop at ± 2.0 points, or")
+    never = replace(short, shift_after=None).answers[-1]
+    assert never.startswith("Stop whenever you like: you may look as often as you like")
+
+
+def test_a_gain_names_the_rarest_answer() -> None:
+    """In its table and among the details of a rare class."""
+    plan = replace(PLAN, rarest="yes", gains={RARE: Mean(0.205, 0.0), SCARCE: Mean(0.0, 0.001)})
+    named = "People give the rarest answer, “yes”, more often: its odds are 4.5 times as high."
+    title = "Gain from the answers, in points of right predictions ± the standard error of 5 "
+    assert plan.tables[f"{title}simulations"] == {
+        named: "+20.5 ± below 0.1",
+        SCARCE: "0.0 ± 0.1",
+    }
+    assert plan.case_in_words(SCARCE) == SCARCE
 
 
 def test_a_plan_says_what_nothing_gives() -> None:
@@ -254,7 +291,8 @@ def test_a_plan_has_one_table_of_precisions() -> None:
     ]
     assert printed[6:-2] == [*PLAN.answers, "Details:", *PLAN.details]
     assert printed[-2:] == [
-        "Gain from the reports, in points of accuracy:",
+        "Gain from the answers, in points of right predictions ± the standard error of 5 "
+        "simulations:",
         "  +5.1 ± 0.4  They are <others>.",
     ]
     assert repr(PLAN) == str(PLAN)
@@ -291,13 +329,14 @@ def test_a_plan_speaks_of_the_label_as_people_do() -> None:
         nearer.verdict
         == "± 165\u00a0€ with 10\u202f000 people; to ± 100\u00a0€ you would need 5\u202f500"
     )
-    assert "For ± 1230\u00a0€ this task takes" in number.details[1]
+    assert "answers for ± 1230\u00a0€." in number.details[1]
     assert number.amount(40_000.0) == "40\u202f000\u00a0€"
     number = replace(number, expected=Mean(123_456_789.0, 2_100_000.0))
     fair = next(said for said in number.details if "like the people" in said)
     assert "error of 123 000 000 ± 2 000 000 from it" in fair.replace("\u202f", " ")
     assert number.amount(None) == "none"
-    assert "people for “ill” and" in PLAN.board
+    assert "people a question that is not written yet and never receive" in PLAN.board
+    assert "“ill”" not in PLAN.board, "a column's name is no question"
     assert "people “Are you ill?” and" in replace(PLAN, question="Are you ill?").board
 
 
@@ -324,13 +363,13 @@ def test_a_plan_says_what_hiding_all_and_disclosing_all_would_take() -> None:
         "everything hidden; 5\u202f500 people with age and job disclosed; 1\u202f000 people with "
         "only the label hidden. Half of the groups show: no shift (4 groups) with everything "
         "hidden; "
-        "10.0 points (8 groups) with age and job disclosed; 10.0 points (30 groups) with only "
+        "10 points (8 groups) with age and job disclosed; 10 points (30 groups) with only "
         "the label hidden."
     )
     assert "age and job can be read as far as our 2 disclosed groups tell" in compared.board
     alone = (disclosing[0], replace(disclosing[1], stratum_count=1), disclosing[2])
     assert (
-        "with age and job disclosed, reports would disclose nothing"
+        "with age and job disclosed, answers would disclose nothing"
         in replace(PLAN, disclosing=alone).details[-1]
     )
     fewer = replace(PLAN, disclosing=(disclosing[0], replace(disclosing[2], columns=("job",))))
