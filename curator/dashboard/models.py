@@ -10,14 +10,22 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
+from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 
 from privet.admin.results import SERVING, ModelChange, ModelSummary
-from privet.learning.core.amounts import in_digits, percent, tells_nothing, thousands
+from privet.learning.core.amounts import (
+    TOO_FEW_ANSWERS,
+    amount,
+    in_digits,
+    percent,
+    tells_nothing,
+    thousands,
+)
 from privet.learning.core.counts import Interval
 from privet.learning.core.estimator import Estimator
-from privet.learning.core.labels import kind_of
+from privet.learning.core.labels import as_answer, kind_of
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import Floats
 from privet.learning.core.trees import path_to, readable_path
@@ -35,6 +43,7 @@ from privet.learning.figures.compare import Insight
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
+    HARDLY,
     YOUR_FILE,
     asked,
     average_of_cells,
@@ -50,11 +59,22 @@ from privet.learning.figures.sentences import (
     why_less,
     worth_of_accuracy,
 )
-from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, starts_from_model
+from privet.learning.methods import (
+    DEFAULT_ESTIMATOR,
+    ESTIMATORS,
+    kept_parameters,
+    starts_from_model,
+)
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.conditions import answered, readable_names
-from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.errors import (
+    InvalidPublicData,
+    InvalidRecord,
+    InvalidRequest,
+    TooLarge,
+    problem_of,
+)
+from privet.protocol.features import Classes, Measured
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number, typed_value
@@ -75,11 +95,11 @@ from .overview import (
     insight_of,
 )
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
-from .results import PUBLIC_FILE
-from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor
+from .visitor import PUBLIC_FILE, Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
+UNPROCESSABLE = 422
 FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
@@ -105,6 +125,19 @@ def show_model(
     request: Request, snapshot: TheSnapshot, number: int, visitor: TheVisitor
 ) -> Response:
     """One model: a figure, its tree, a form that predicts, other settings to try, and downloads."""
+    return model_page(request, snapshot, number, visitor)
+
+
+def model_page(
+    request: Request,
+    snapshot: Snapshot,
+    number: int,
+    visitor: Visitor,
+    faults: Mapping[str, str] | None = None,
+    form: Mapping[str, Any] | None = None,
+    code: int = 200,
+) -> Response:
+    """A model's page, with the ``faults`` of the fields of a ``form`` of it that was sent."""
     task, info, model = snapshot.task, snapshot.info(number), snapshot.model(number).model
     one, is_draft = info.worst_of_one, snapshot.stored.state is TaskState.DRAFT
     than = snapshot.accuracy_in_context(number) if visitor.reads else None
@@ -115,6 +148,14 @@ def show_model(
     return page(
         request,
         "model.html",
+        code,
+        faults=faults or {},
+        empty=[
+            f"“{asked_of(feature)}”"
+            for place, feature in enumerate(task.features)
+            if (faults or {}).get(f"{FIELD}{place}") == ""
+        ],
+        sent=form or {},
         so_far=so_far,
         question=asked(task.label),
         why_less="" if than is None else why_less(than, info.scores["accuracy"]),
@@ -151,6 +192,7 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
     public = snapshot.public_values(model)
     before = [None] * model.values.shape[1] if public is None else known_of(public[cell])
     of_model, shares = starts_from_model(model), snapshot.node(number, node)
+    untold = cell >= 0 and bool(cells_untold(model, snapshot.untold(model))[cell])
     return page(
         request,
         "node.html",
@@ -163,9 +205,10 @@ def show_node(request: Request, snapshot: TheSnapshot, number: int, node: int) -
         splits=readable_path(model.partition, task.columns, node),
         question=asked(task.label),
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
-        public_share=None if cell < 0 else public_part(model, cell, before),
+        public_share=None if cell < 0 or of_model else public_part(model, cell, before),
         shares=shares,
-        untold=cell >= 0 and bool(cells_untold(model, snapshot.untold(model))[cell]),
+        untold=untold,
+        moved_by_all=of_model and untold and model.states_cells and is_moved(model, cell),
         is_share=isinstance(task.label, Classes),
         text=partial(in_decimals, decimals=decimals_of(task.label)),
     )
@@ -182,41 +225,28 @@ def predict(
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
     task = read_task(curator, visitor, task_id).task
-    record = {
-        feature.name: typed_value(feature, text)
-        for place, feature in enumerate(task.features)
-        if (text := str(form.get(f"{FIELD}{place}", "")).strip())
-    }
-    empty = [
-        asked_of(feature)
-        for feature in task.features
-        if feature.name not in record and feature.missing is None
-    ]
-    if empty:
-        raise InvalidRecord(f"Fill in what is empty: {'; '.join(f'“{each}”' for each in empty)}.")
-    try:
-        asking = PredictRequest(model=number, records=[record])
-        answers = predictions.predict(curator, visitor, task_id, asking)
-    except InvalidRecord as error:  # which names a row, and a form has one record
-        raise InvalidRecord(error.detail.removeprefix("Row 1: ")) from None
+    record, faults = record_in(task, form)
+    if faults:
+        snapshot = Snapshot.of(curator, visitor, task_id)
+        return model_page(request, snapshot, number, visitor, faults, form, UNPROCESSABLE)
+    asking = PredictRequest(model=number, records=[record])
+    answers = predictions.predict(curator, visitor, task_id, asking)
     (predicted,) = answers.as_records()["predictions"]
-    partition = answers.model.model.partition
+    model, untold = answers.model.model, is_untold(task, predicted)
+    partition, known = model.partition, predictions.public_figures(curator, task_id, model)
     return page(
         request,
         "prediction.html",
         task=task,
         question=asked(task.label),
         said=guess_in_words(task, predicted),
-        in_file=figure_of_file(
-            predictions.public_figures(curator, task_id, answers.model.model), task, predicted
-        )
-        if is_untold(task, predicted)
-        else None,
-        file=YOUR_FILE if visitor.reads else PUBLIC_FILE,
+        answer_said=answer_in_words(task, predicted),
+        beside=beside_guess(task, predicted, known, model, visitor.file) if untold else "",
+        counted=counted_in(task, record, predicted["outside"]),
         certain=is_certain(task, predicted),
         likeliest=likeliest_in_cell(task, predicted),
-        untold=is_untold(task, predicted),
-        states_cells=answers.model.model.states_cells,
+        untold=untold,
+        states_cells=model.states_cells,
         unstated=unstated_of(task),
         splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
@@ -231,6 +261,38 @@ def predict(
     )
 
 
+def record_in(task: Task, form: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The record that a form states, and the fault of each field of it, in the words of the page;
+    an empty text for one that is to be filled in."""
+    record, faults = dict[str, Any](), dict[str, str]()
+    for place, feature in enumerate(task.features):
+        field, asked = f"{FIELD}{place}", f"“{asked_of(feature)}”"
+        text = str(form.get(field, "")).strip()
+        if not text and feature.missing is None:
+            faults[field] = ""
+        if not text:
+            continue
+        try:
+            record[feature.name] = typed_value(feature, text)
+            feature.encode(record[feature.name])
+        except InvalidRecord as error:
+            faults[field] = error.detail.replace(f"The field {feature.name!r}", asked, 1)
+        except InvalidRequest as error:
+            faults[field] = f"{asked}: {error.detail}"
+    return record, faults
+
+
+def counted_in(task: Task, record: Mapping[str, Any], outside: Sequence[str]) -> dict[str, str]:
+    """The ends of ranges that numbers ``outside`` them count as, by feature."""
+    ends = {}
+    for feature in task.features:
+        if feature.name in outside and isinstance(feature, Measured):
+            ends[feature.name] = amount(
+                min(max(float(record[feature.name]), feature.low), feature.high)
+            )
+    return ends
+
+
 @router.post("/models/{number}/predict-file")
 async def predict_file(
     request: Request,
@@ -241,23 +303,35 @@ async def predict_file(
     form: TheForm,
 ) -> Response:
     """The rows of a file with their predictions, as a CSV file."""
-    upload = form.get("file")
-    if not isinstance(upload, UploadFile) or not upload.filename:
-        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
-    body, stated = await upload.read(), stated_in(form)
-    predicting = predictions.predict_elsewhere(
-        curator,
-        visitor,
-        task_id,
-        body,
-        partial(_number, number),
-        partial(rows_with_predictions, stated=stated),
-    )
-    answer = await while_waited(request, predicting)
+    try:
+        body, stated = await file_in(form), stated_in(form)
+        predicting = predictions.predict_elsewhere(
+            curator,
+            visitor,
+            task_id,
+            body,
+            partial(_number, number),
+            partial(rows_with_predictions, stated=stated),
+        )
+        answer = await while_waited(request, predicting)
+    except (InvalidPublicData, InvalidRecord, InvalidRequest, TooLarge) as error:
+        snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
+        faults, code = {"file": error.detail}, problem_of(error).status
+        return await run_in_threadpool(
+            model_page, request, snapshot, number, visitor, faults, code=code
+        )
     name = f"predictions-{task_id[:12]}-{number}.csv"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     # as a header it gets no charset: the file's encoding is that of the one that was sent
     return Response(answer, headers={**disposition, "Content-Type": "text/csv"})
+
+
+async def file_in(form: FormData) -> bytes:
+    """The file of a form; raises ``InvalidRequest`` without one."""
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
+    return await upload.read()
 
 
 def _number(number: int, _: bytes) -> int:
@@ -275,6 +349,9 @@ def rows_with_predictions(
     from privet.learning.task_building.table import read_table  # slow to import
 
     columns = read_table(body, replace(stated, skip_rows="none"))
+    needed = (feature.name for feature in task.features if feature.missing is None)
+    if lacking := [name for name in needed if name not in columns]:
+        raise InvalidRequest(f"This file lacks these columns: {', '.join(lacking)}.")
     table = RowsToPredict.of(columns, task, keep=list(columns))
     if all(table.problems):
         raise InvalidRequest(f"No row of the file fits the study. The first: {table.problems[0]}")
@@ -293,6 +370,12 @@ async def try_settings(
     if against and not against.isdecimal():
         raise InvalidRequest("There is no such model to compare with: give its number.")
     parameters, number = given(name, asked), int(against) if against else None
+    wanted = FitRequest(estimator=name, parameters=parameters)
+    same = await run_in_threadpool(models.same_model, curator, visitor, task_id, wanted)
+    if same is not None:
+        task = (await run_in_threadpool(read_task, curator, visitor, task_id)).task
+        kept = settings(task, name, kept_parameters(name, parameters))
+        return page(request, "trial.html", task=task, same=same, against=number, **kept)
     trying = models.try_settings(curator, visitor, task_id, name, parameters, number)
     trial = await while_waited(request, trying)
     snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
@@ -311,6 +394,7 @@ async def try_settings(
     return page(
         request,
         "trial.html",
+        same=None,
         unlike=unlike,
         own=None if own == tried else own,
         change=trial.change,
@@ -386,14 +470,15 @@ async def compare(
     snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
     task = snapshot.task
 
-    def side(number: int) -> dict[str, Any]:
-        info = snapshot.info(number)
-        drawn = picture(snapshot, snapshot.model(number).model, f"model {number}")
-        return {"info": info, **drawn}
+    fitted = [snapshot.model(number).model for number in (one, other)]
 
-    sides = [await run_in_threadpool(side, number) for number in (one, other)]
+    def side(number: int, model: Model) -> dict[str, Any]:
+        return {"info": snapshot.info(number), **picture(snapshot, model, f"model {number}")}
+
+    sides = [await run_in_threadpool(side, *of) for of in zip((one, other), fitted, strict=True)]
     axes = [each["axis"] for each in sides if each["axis"] is not None]
     listed = [[path for _, path in each["cells"]] for each in sides]
+    is_one_tree = listed[0] == listed[1] != []
     names, infos = (f"model {one}", f"model {other}"), [each["info"] for each in sides]
     reports = infos[0].reports, infos[1].reports
     summaries = [name for name, each in zip(names, sides, strict=True) if each["note"]]
@@ -403,7 +488,9 @@ async def compare(
         task=task,
         question=asked(task.label),
         sides=sides,
-        pairs=pairs_of(*(each["cells"] for each in sides)) if listed[0] == listed[1] else [],
+        pairs=pairs_of(*(each["cells"] for each in sides)) if is_one_tree else [],
+        rows_of=rows_of,
+        outside=outside_of(one, other, fitted, snapshot.untold(fitted[0])) if is_one_tree else "",
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
         unlike=unlike_reports(*names, reports) if visitor.reads else "",
@@ -456,12 +543,13 @@ def picture(
     Without both if it has more than ``MOST_DRAWN`` cells.
     """
     task = snapshot.task
+    file = YOUR_FILE if snapshot.reads else PUBLIC_FILE
     parts = {
         "task": task,
         "whose": whose,
         "nodes": nodes,
         "is_share": isinstance(task.label, Classes),
-        "of_public": "public model" if starts_from_model(model) else "public records",
+        "of_public": "public model" if starts_from_model(model) else file,
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
@@ -580,6 +668,42 @@ def pairs_of(cells: Cells, others: Cells) -> list[Pair]:
     return sorted(pairs, key=lambda pair: -pair.apart)
 
 
+def rows_of(pairs: Sequence[Pair]) -> list[tuple[str, list[Pair]]]:
+    """The groups as they are listed, those folded up with a title: those in which the models differ
+    and one of them states a figure, those that read alike, and those of which neither states one.
+
+    Where no figure is stated of any group, these are not folded.
+    """
+    alike = [pair for pair in pairs if pair.reads_alike]
+    unlike = [pair for pair in pairs if not pair.reads_alike]
+    known = [pair for pair in unlike if not (pair.one.untold and pair.other.untold)]
+    rest = [pair for pair in unlike if pair.one.untold and pair.other.untold]
+    first, *folded = [known, rest] if known else [rest]
+    if not first:
+        return [("", alike)]
+    few = f"with {TOO_FEW_ANSWERS}"
+    same = "in which both predict the same"
+    return [("", first), *((few, each) for each in folded), (same, alike)]
+
+
+def outside_of(
+    first: int, second: int, models: Sequence[Model], untold: NDArray[np.bool_] | None
+) -> str:
+    """A sentence on the groups of two models on one tree in which the ``second`` one's value lies
+    outside the ``first`` one's interval; empty where no group has one. ``untold`` are the groups of
+    which the answers tell nothing."""
+    one, other = models
+    known = ~cells_untold(one, untold)
+    out = known & ((other.values < one.low) | (other.values > one.high)).any(axis=1)
+    if not known.any():
+        return ""
+    groups = "the one group" if known.sum() == 1 else f"the {known.sum()} groups"
+    return (
+        f"In {out.sum()} of {groups} of which model {first} states an interval, the value of model "
+        f"{second} lies outside it."
+    )
+
+
 def known_accuracy(
     snapshot: Snapshot, infos: Sequence[ModelSummary]
 ) -> tuple[Interval, Interval] | None:
@@ -672,26 +796,56 @@ def number_of(task: Task, prediction: Mapping[str, Any]) -> Callable[[float], st
     return lambda number: in_digits((high - low) / 2.0, number)[0]
 
 
-def guess_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
-    """A prediction as a guess, such as "probably yes (81 %)"."""
+def answer_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
+    """The predicted class, or the number with its unit."""
     said = prediction["label"]
     if isinstance(task.label, Classes):
-        share = prediction["probabilities"][str(said)]
-        return f"{'probably' if share > 0.5 else 'most likely'} {said} ({percent(share)})"
+        return str(said)
     unit = f" {task.label.unit}" if task.label.unit else ""
     return f"about {number_of(task, prediction)(said)}{unit}"
 
 
-def figure_of_file(in_cells: Floats, task: Task, prediction: Mapping[str, Any]) -> float | None:
-    """The public records' share of the predicted class, or their mean, in a prediction's cell."""
-    figures = known_of(in_cells[prediction["cell"]])
-    names = task.label.classes if isinstance(task.label, Classes) else (prediction["label"],)
-    return figures[names.index(prediction["label"])]
+def guess_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
+    """A prediction as a guess, such as "probably yes (81 %)"."""
+    said = answer_in_words(task, prediction)
+    if not isinstance(task.label, Classes):
+        return said
+    share = prediction["probabilities"][said]
+    return f"{'probably' if share > 0.5 else 'most likely'} {said} ({percent(share)})"
+
+
+def beside_guess(
+    task: Task, prediction: Mapping[str, Any], in_cells: Floats, model: Model, file: str
+) -> str:
+    """A sentence on the prediction's group without any answer: the share of the predicted class, or
+    the mean, of its records in the file, and by the public model; empty without records there."""
+    label, cell = task.label, prediction["cell"]
+    is_share = isinstance(label, Classes)
+    slot = label.classes.index(str(prediction["label"])) if isinstance(label, Classes) else 0
+    mine = known_of(in_cells[cell])[slot]
+    if mine is None:
+        return ""
+    text = percent if is_share else number_of(task, prediction)
+    rest = ""
+    if starts_from_model(model) and model.values_without_reports is not None:
+        rest = f"; the public model expects {text(float(model.values_without_reports[cell, slot]))}"
+    if is_share:
+        answer = as_answer(str(prediction["label"]))
+        return f"Of this group's records in {file} {text(mine)} say {answer}{rest}."
+    return f"The mean of this group's records in {file} is {text(mine)}{rest}."
 
 
 def known_of(figures: Floats) -> list[float | None]:
     """Figures of a cell, None for NaN."""
     return [None if np.isnan(each) else float(each) for each in figures]
+
+
+def is_moved(model: Model, cell: int) -> bool:
+    """True if the answers moved a cell's value by more than is no news."""
+    if model.values_without_reports is None:
+        return False
+    moved = np.abs(model.values - model.values_without_reports)[cell].max()
+    return bool(moved >= HARDLY * model.label.span)
 
 
 def public_part(model: Model, cell: int, public: Sequence[float | None]) -> float | None:

@@ -24,7 +24,7 @@ from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
 from .pages import POLICY, PageRoute, data_url, own_address, page
 from .panels import PanelForAll
-from .visitor import Visitor
+from .visitor import PUBLIC_FILE, Visitor
 
 PAGE = "/tasks/{task_id}/results"
 ANYWHERE = {
@@ -32,7 +32,6 @@ ANYWHERE = {
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 """Headers with which other pages may show an answer."""
-PUBLIC_FILE = "the public file"
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

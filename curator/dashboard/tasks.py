@@ -54,8 +54,8 @@ from .overview import (
 from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
 from .poster import in_figures, texts_for
-from .results import PUBLIC_FILE, groups_of_people, picture_of
-from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
+from .results import groups_of_people, picture_of
+from .visitor import PUBLIC_FILE, Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
 WANTED = (25.0, 20.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5)

@@ -21,6 +21,7 @@ from starlette.requests import HTTPConnection
 
 from privet.admin.results import Scope
 from privet.http_server.addresses import client_address
+from privet.learning.figures.sentences import YOUR_FILE
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
 from ..access.tokens import ENVIRONMENT
@@ -37,6 +38,8 @@ TOKEN, PERSON, ATTEMPT, KNOWN = "token", "person", "attempt", "known"
 """The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 OWNER = "owner"
+PUBLIC_FILE = "the public file"
+"""The file with public records, to strangers."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class Visitor:
     def reads(self) -> bool:
         """True if the token allows reading what strangers may not."""
         return self._may(Scope.READER)
+
+    @property
+    def file(self) -> str:
+        """The file with public records, as a page names it to them."""
+        return YOUR_FILE if self.reads else PUBLIC_FILE
 
     def need(self, scope: Scope, what: str = "") -> None:  # noqa: ARG002 (as Actor has it)
         """Raise ``NotAuthorized`` or ``InsufficientScope`` unless they may do this."""

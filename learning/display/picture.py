@@ -389,7 +389,6 @@ class _Drawing:
     def node(self, node: Node) -> str:
         """The words and the bar, and for a cell its value and interval."""
         x, y = MARGIN + node.depth * INDENT, self.y(node)
-        opacity = ' opacity=".45"' if node.cell is None else ""
         mass, end, whisker = escape(node.mass_text), node.mass, ""
         if node.mass_ends is not None:
             low, end = (self.bars + BAR * each for each in node.mass_ends)
@@ -404,7 +403,7 @@ class _Drawing:
             'fill="none" pointer-events="all"/>'
             f'<text x="{x:g}" y="{y + 4:g}">{escape(_words(node))}</text>'
             f'<rect x="{self.bars:g}" y="{y - 6:g}" width="{max(BAR * node.mass, 1.0):.4g}" '
-            f'height="12" fill="{node.color}"{opacity}/>{whisker}'
+            f'height="12" fill="{node.color}"/>{whisker}'
             f'<text x="{self.bars + max(BAR * end, 1.0) + 4:.5g}" y="{y + 4:g}" '
             f'font-size="10" opacity=".8">{mass}</text>'
         ]
@@ -519,24 +518,29 @@ def _legend(model: Model, apart: NDArray[np.bool_], known: NDArray[np.bool_]) ->
     """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
     label = model.label
     has_many = isinstance(label, Classes) and len(label.classes) > 2
-    if not model.states_cells:
-        return "All bars are grey: figures of groups are not stated."
-    grey = "the likeliest class is not certain" if has_many else "the interval overlaps all others"
-    reasons = [TOO_FEW_ANSWERS] * (not known.all()) + [grey] * bool((known & ~apart).any())
-    grey = ", or ".join(reasons)
+    if not known.any():
+        return ""
     if not apart.any():
-        return f"All bars are grey: {grey}."
-    rest = "" if apart.all() else f" Grey: {grey}."
+        return (
+            "In no group is the likeliest answer certain."
+            if has_many
+            else "No group is sure to differ from another."
+        )
     if isinstance(label, Classes) and has_many:
+        rest = "" if apart.all() else "; grey where it is not certain"
         named = [
             f"{color} for {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
             for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
         ]
-        return f"Colours by the likeliest class: {'; '.join(named)}.{rest}"
+        return f"Colours by the likeliest class: {'; '.join(named)}{rest}."
     seen = model.values[apart, -1]
     least, most = (_value_text(model, float(end)) for end in (seen.min(), seen.max()))
     what = f"the share of {label.classes[-1]}" if isinstance(label, Classes) else "the mean"
-    return f"Colours by {what}, from blue: {least}, to orange: {most}.{rest}"
+    rest = "" if apart.all() else "; the others are grey"
+    return (
+        f"In colour: groups that are sure to differ from another, by {what}, from blue ({least}) "
+        f"to orange ({most}){rest}."
+    )
 
 
 def _value_text(model: Model, value: float) -> str:

@@ -538,7 +538,7 @@ def moved_in_words(
             return "No answers went into this model."
         the = f"the {thousands(mine)} answers of this model"
     if not relabelled and moved < HARDLY * kind.span:
-        return f"{capital(the)} have hardly changed the public model."
+        return f"{capital(the)} have hardly moved the predictions."
     first = f"Together {the} moved the predictions by {kind.moved(moved)}"
     if cells > 1:
         first += " on average"

@@ -32,6 +32,7 @@ async function load(url, into, options = {}) {
     const part = page.getElementById(into);
     target.replaceChildren(...(part ? part.childNodes : [problemIn(page)]));
     prepare(target);
+    markInvalid(target);
     target.dispatchEvent(new CustomEvent("privet-loaded", { bubbles: true }));
     markPath(target);
     target.querySelector("form[data-go-on]")?.requestSubmit();
@@ -205,6 +206,15 @@ function prepare(part) {
     number.addEventListener("input", follow);
     number.after(slider);
   }
+}
+
+/** Mark the fields of the form before an answer that it says are wrong, and no other. */
+function markInvalid(part) {
+  const problem = part.querySelector("[data-invalid]");
+  const wrong = problem?.dataset.invalid.split(" ") ?? [];
+  for (const field of part.previousElementSibling?.elements ?? []) field.toggleAttribute("aria-invalid", false);
+  for (const name of wrong) part.previousElementSibling.elements[name].setAttribute("aria-invalid", "true");
+  if (problem) requestAnimationFrame(() => problem.focus());
 }
 
 /** Mark the nodes of the drawn tree that lead to a prediction. */

@@ -629,13 +629,19 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     cell = admin.locator(".tree .node[data-cell]").first
     cell.locator("a").click()
     is_seen_beside(admin, cell)
-    assert "comes from public data" in admin.inner_text("#node")
+    assert "comes from your file" not in admin.inner_text("#node"), "no answer is in"
     admin.get_by_label("age", exact=True).fill("30")
-    admin.get_by_label("<b>hours</b>", exact=True).fill("9")
+    admin.get_by_label("<b>hours</b>", exact=True).fill("nine")
     admin.get_by_label(re.compile("^job")).select_option(MARKUP)
     admin.get_by_label(re.compile("^member")).select_option("False")
     admin.get_by_role("button", name="Predict", exact=True).click()
+    admin.locator("#prediction #problem:focus").wait_for()
+    wrong = "[...document.querySelectorAll('[aria-invalid=true]')].map((each) => each.name).join()"
+    assert admin.evaluate(wrong) == "field.1"
+    admin.get_by_label("<b>hours</b>", exact=True).fill("9")
+    admin.get_by_role("button", name="Predict", exact=True).click()
     admin.locator("#prediction [data-path]").wait_for()
+    assert admin.evaluate(wrong) == ""
     path = admin.get_attribute("#prediction [data-path]", "data-path").split()
     marked = admin.locator(".tree .on-path").all()
     assert [node.get_attribute("data-node") for node in marked] == path
@@ -661,8 +667,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.get_by_label("public record counts for").input_value() == "inf"
     admin.get_by_label("below zero").select_option("unbiased")
     admin.get_by_text("below zero: unbiased, not kept").wait_for(timeout=60_000)
-    admin.locator("#trial summary", has_text="In detail").click()
-    assert "Both predict the same for 100\u00a0%" in admin.inner_text("#trial")
+    assert "Both predict the same for the 60 records in your file." in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
     admin.get_by_role("heading", name="Model 3").wait_for()

@@ -195,8 +195,10 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     model = app.state.curator.models.get(task, 1).model
     at = int(model.partition.leaves[0])
     node = unescape((await http.get(f"{path}/nodes/{at}")).text)
-    for said in ("model (of 60 answers)", "public model</th>", "answers of other groups move"):
+    for said in ("model (of 60 answers)", "public model</th>"):
         assert said in node
+    alone = "answers of other groups move" in node, "this group's own are too few" in node
+    assert sum(alone) == 1
     assert model.values_without_reports is not None
     assert f">{percent(model.values_without_reports[0, 1])}</td>" in node
     whole = unescape((await http.get(f"/tasks/{task}")).text)
@@ -292,11 +294,17 @@ async def test_other_settings_begin_at_the_model(http: Http, app: CuratorApp) ->
         assert asked == ["estimator", *ESTIMATORS[name].parameters]
         assert f'<option value="{name}" selected>' in fields
     assert names == list(estimators_for(app.state.curator.store.tasks.read(task).task))
-    trial = f"/tasks/{task}/trial?estimator=weighted&weight=inf&against="
+    trial = f"/tasks/{task}/trial?estimator=weighted&weight=inf&counts=clipped&against="
     assert "Compared with model 2" in (await http.get(f"{trial}2")).text
     assert "Compared with model 1" in (await http.get(trial)).text
     assert (await http.get(f"{trial}x")).status_code == 422
     assert (await http.get(f"{trial}9")).status_code == 404
+    same = f"/tasks/{task}/trial?estimator=weighted&weight=inf&counts=unbiased&against="
+    for against in ("2", "1"):
+        page = (await http.get(f"{same}{against}")).text
+        assert "The same answers and settings as model 2: nothing new." in page
+        assert "Keep this model" not in page
+        assert ("/compare?one=1&amp;other=2" in page) == (against == "1")
 
 
 @pytest.mark.parametrize("questions", [None, "histogram"])
@@ -325,7 +333,7 @@ async def test_a_comparison_begins_with_which_is_better(
     for weight in (0.0, 1_000.0):
         await http.fit(task, estimator="weighted", parameters={"weight": weight})
     address, path = f"/v1/tasks/{task}/models/1/compare/2", f"/tasks/{task}/compare?one=1&other=2"
-    assert "Readers see which model is better" in (await http.get(path)).text
+    assert "Which one is better is for people with a token" in (await http.get(path)).text
     await http.sign_in()
     change = (await http.get(address, headers=http.admin)).json()
     scores = {name: Interval(**of) for name, of in change["scores"].items()}
@@ -350,15 +358,49 @@ async def test_a_comparison_begins_with_which_is_better(
             nothing = "too few answers"
             assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
-    folded = page.index('class="alike"') if 'class="alike"' in page else len(page)
-    of_yes = [app.state.curator.models.get(task, each).model.values[:, 1] for each in (1, 2)]
+    fitted = [app.state.curator.models.get(task, each).model for each in (1, 2)]
+    known = [~cells_untold(each, untold_by_reports(app, task, 1)) for each in fitted]
+    of_yes, stated = [each.values[:, 1] for each in fitted], known[0] | known[1]
     gaps = np.abs(of_yes[0] - of_yes[1])
-    differ = [percent(one) != percent(other) for one, other in zip(*of_yes, strict=True)]
-    assert any(differ)
-    assert page[:folded].count('<svg class="interval"') == sum(differ), "and no other"
-    first = page.split("<li>")[1]
+    pairs = zip(*of_yes, strict=True)
+    differ = np.array([percent(one) != percent(other) for one, other in pairs])
+    assert (differ & stated).any()
+    assert (differ & ~stated).any()
+    groups, *folded = page[page.index('id="cells-title"') :].split('class="alike"')
+    assert groups.count('<svg class="interval"') == (differ & stated).sum(), "and no other"
+    (unknown,) = (each for each in folded if "groups with too few answers</summary>" in each)
+    assert unknown.count('<svg class="interval"') == (differ & ~stated).sum()
+    first = groups.split("<li>")[1]
     for values in of_yes:
-        assert f" {percent(values[gaps.argmax()])}" in first, "that in which they differ most"
+        assert f" {percent(values[np.where(stated, gaps, 0.0).argmax()])}" in first, "most unlike"
+    one, other = fitted
+    out = ((other.values < one.low) | (other.values > one.high)).any(axis=1) & known[0]
+    said = f"In {out.sum()} of the {known[0].sum()} groups of which model 1 states an interval, the"
+    assert f"{said} value of model 2 lies outside it." in page
+    same, moved = percent(change["same_label"]), f"{100.0 * change['mean']:.2g}".removesuffix(".0")
+    assert (
+        f"For {same} of the {change['records']} records in your file both name the same likelier "
+        f"answer; the percentages differ by {moved} points on average." in page
+    )
+
+
+async def test_what_the_comparison_advises_against_is_not_offered_first(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """The button stands below a title of its own where the model in use is to be kept."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    answer_all(app, task, clock, 300)
+    await http.fit(task, estimator="weighted", parameters={"weight": 0.0})
+    for weight in (0.01, "inf"):
+        await http.fit(task, estimator="weighted", parameters={"weight": weight})
+    await http.sign_in()
+    for number in (2, 3):
+        page = unescape((await http.get(f"/tasks/{task}/compare?one=1&other={number}")).text)
+        assert '<p class="next">Keep model 1' in page
+        folded = f"<details><summary>Put model {number} in use all the same</summary>"
+        assert folded in page
+        assert page.count(f"Put model {number} in use</button>") == 1
+        assert page.index(folded) < page.index(f"Put model {number} in use</button>")
 
 
 async def test_models_of_unlike_trees_show_all_that_they_predict(
@@ -396,7 +438,7 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     page = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
     assert page.index('class="known"') < page.index(said) < page.index('id="cells-title"')
     assert "Fit the settings of model 1 to all answers" in page
-    trial = f"/tasks/{task}/trial?estimator=weighted&weight=0&against="
+    trial = f"/tasks/{task}/trial?estimator=weighted&weight=0&counts=clipped&against="
     tried = unescape((await http.get(f"{trial}1")).text)
     assert unlike_reports("model 1", "the model of these settings", (0, 300)) in tried
     (form,) = re.findall(r'<form [^>]+data-into="trial"><input.+?</form>', tried, re.S)
@@ -446,7 +488,10 @@ async def test_the_page_says_who_can_open_its_link(
     http.cookies.clear()
     assert ((await http.get(path)).status_code == 200) == said.startswith("Anybody")
     if said.startswith("Anybody"):
-        open_to_all, results = "the results once the study is closed", f"/tasks/{task}/results"
+        open_to_all, results = (
+            "what people answered once the study is closed",
+            f"/tasks/{task}/results",
+        )
         before = (await http.get(path)).text
         await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
         for page, has_ended in ((before, False), ((await http.get(path)).text, True)):
@@ -477,7 +522,7 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     )
     assert ("label: not known yet" in page.text) == (not told)
     nothing = all((known["cell_low"][x], known["cell_high"][x]) == (0, 1) for x in shares)
-    assert ("Too few people in this group answered" in page.text) == (nothing and not told)
+    assert ("too few people like this answered" in page.text) == (nothing and not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
     assert refused.status_code == 422
     assert "hours" in refused.text
@@ -522,7 +567,7 @@ async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(htt
     path = f"/tasks/{task}/models/1"
     asked = {"field.0": "0,5", "field.1": "0,5"}
     page = unescape((await form(f"{path}/predict", **asked)).text)
-    assert page.count("Too few people in this group answered") == 1
+    assert page.count("but too few people like this answered to rely on that") == 1
     assert "too few answers" not in page, "which the sentence says already"
     shown = (await http.get(path)).text
     moved = re.search(r"moved a group's figure by ([\d.]+) in the worst case found", shown)
@@ -547,14 +592,19 @@ async def test_a_panel_states_the_public_part_of_averages_only_and_each_column_o
 ) -> None:
     """Before, 100 % of a share of 53 % came from public data that said 0 %, as noise had made the
     group's count negative; and the public records of LPCT were called a public model."""
-    task = await http.task(holders=1_000, epsilon=0.5, depth=4, grower="cart")
-    answer_all(app, task, clock, 200)
+    task = await http.task(holders=1_000, epsilon=3.0, depth=4, grower="cart")
+    answer_all(app, task, clock, 400)
     methods: list[tuple[str, dict[str, Any]]] = [("drift", {}), ("pruned", {})]
     methods += [("weighted", {"weight": weight}) for weight in (0.0, 1.0, 30.0, "inf")]
     for estimator, parameters in methods:
         assert (await http.fit(task, estimator=estimator, parameters=parameters)).is_success
     await http.sign_in()
     stated, whole, hidden = 0, 0, 0
+    untold = {
+        number: cells_untold(app.state.curator.models.get(task, number).model, of)
+        for number in range(1, len(methods) + 1)
+        for of in [untold_by_reports(app, task, number)]
+    }
     for number, (estimator, _) in enumerate(methods, 1):
         model = app.state.curator.models.get(task, number).model
         for cell, node in enumerate(model.partition.leaves.tolist()):
@@ -563,13 +613,15 @@ async def test_a_panel_states_the_public_part_of_averages_only_and_each_column_o
             heads = re.findall(r'<th scope="col">([^<]+)</th>', page)
             assert len(set(heads)) == len(heads)
             assert ("public model" in columns) == (estimator == "drift")
-            public = columns["public model" if estimator == "drift" else "public records"]
+            public = columns["public model" if estimator == "drift" else "your file"]
             values = [text.split(" (")[0] for text in columns["model"]]
-            if "of the model's value comes from public data" not in page:
+            if "of the model's value comes from your file" not in page:
                 hidden += 1
                 continue
             stated += 1
-            assert f"{percent(part)} of the model's value comes from public data" in page
+            assert estimator != "drift"
+            assert not untold[number][cell], "or the rest would come from answers that tell nothing"
+            assert f"{percent(part)} of the model's value comes from your file" in page
             whole += part == 1.0
             if part == 1.0:
                 assert values == public
@@ -598,24 +650,29 @@ async def test_a_guess_goes_by_what_the_panel_of_its_group_says(
             asked = {"field.0": str(age), "field.1": str(hours), "field.2": "nurse", "field.3": "0"}
             page = unescape((await form(f"{path}/predict", **asked)).text)
             said = re.search(
-                r"with an interval\. The model's guess: (?:probably|most likely) (\w+) \((.+?)\); "
-                r"in your file the group has (.+?)\.</p>",
+                r"The model says (\w+), but too few people like this answered to rely on that\. "
+                r"Of this group's records in your file (\S+\s%) say (\w+)"
+                r"(?:; the public model expects (\S+\s%))?\.</p>",
                 page,
             )
             if said is None:
-                assert "Too few people in this group" not in page
+                assert "too few people like this" not in page
                 continue
+            before, _, figures = page.partition("<summary>The model's figures</summary>")
+            assert figures
+            assert len(re.findall(r"\d\s%", before.partition('<div id="prediction">')[2])) <= 2
             guesses += 1
             record = {"age": age, "hours": hours, "job": "nurse", "member": False}
             body = {"records": [record], "model": number}
             answer = await http.post(f"/v1/tasks/{task}/predict", json=body)
             (known,) = answer.json()["predictions"]
-            assert said[1] == str(known["label"])
-            assert said[2] == percent(known["probabilities"][said[1]])
+            assert said[1] == said[3] == str(known["label"])
+            assert (said[4] is None) == (number == 2)
             partition = app.state.curator.models.get(task, number).model.partition
             node = await http.get(f"{path}/nodes/{partition.leaves[known['cell']]}")
-            records = table_of(unescape(node.text))["public records"]
-            assert text_of(said[3]) == records[list(known["probabilities"]).index(said[1])]
+            columns, at = table_of(unescape(node.text)), [*known["probabilities"]].index(said[1])
+            assert text_of(said[2]) == columns["your file"][at]
+            assert said[4] is None or text_of(said[4]) == columns["public model"][at]
             assert "too few answers" not in page
     assert guesses
 
@@ -628,7 +685,9 @@ async def test_a_value_out_of_range_is_warned_of_first(http: Http) -> None:
     asked = {"field.0": "370", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
     page = unescape((await form(path, **asked)).text)
     _, _, after = page.partition("</h3>")
-    assert after.lstrip().startswith('<p class="warning">Outside the published range')
+    assert after.lstrip().startswith(
+        '<p class="warning">Outside the published range: age 370 counts '
+    )
     assert page.count("Outside the published range") == 1
 
 
@@ -719,7 +778,7 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
         assert page.count(why) == 1
     assert "Which is better is not known" in compared
     assert re.search(
-        r"Predictions for the \S+ public records differ by \S+ .*?on average", compared
+        r"Predictions for the \S+ records in your file differ by \S+ .*?on average", compared
     )
     assert "on its whole range" in compared
     assert "4 groups of which nothing is stated" in model
@@ -736,6 +795,60 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
     insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)
     assert insight.status_code == (200 if part is None else 422)
     assert why in insight.text
+
+
+async def test_a_fault_of_a_prediction_is_at_its_field(http: Http) -> None:
+    """In the words of the page, which still has what was typed; before, by the column's name."""
+    describe = {"age": {"prompt": "How old are you?", "unit": "years"}}
+    task = await http.task(describe=describe)
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1"
+    asked = {"field.0": "old", "field.1": "12", "field.2": "nurse", "field.3": ""}
+    refused = await form(f"{path}/predict", **asked)
+    page = unescape(refused.text)
+    assert refused.status_code == 422
+    assert "“How old are you? (years)” is 'old': it must be a number." in page
+    assert "Fill in what is empty: “member”." in page
+    assert "The field" not in page
+    fields = re.findall(r'<(?:input|select) name="(field\.\d)"([^>]*)>', page)
+    assert [name for name, rest in fields if "aria-invalid" in rest] == ["field.0", "field.3"]
+    assert 'data-invalid="field.0 field.3"' in page
+    assert re.search(r'name="field.0"[^>]* value="old"', page)
+    assert "<option selected>nurse</option>" in page
+
+
+async def test_a_file_that_does_not_fit_is_refused_on_the_page_of_its_model(http: Http) -> None:
+    """By the columns that it lacks, which stand beside the field; before, on a page of its own."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1"
+    needed = "Needed columns: age, hours, job, member."
+    assert needed in unescape((await http.get(path)).text)
+    for body, said in (
+        (b"job;age\nnurse;37\n", "This file lacks these columns: hours, member."),
+        (b"", "empty"),
+    ):
+        refused = await form(f"{path}/predict-file", {"file": ("a.csv", body)})
+        page = unescape(refused.text)
+        assert refused.status_code == 422
+        assert "<h1>Model 1</h1>" in page
+        (fault,) = re.findall(r'id="file-fault" role="alert">(.*?)</p>', page)
+        assert said in fault
+        assert 'aria-invalid="true" autofocus' in page
+        assert needed in page
+
+
+async def test_a_stranger_reads_what_a_model_shows_now_and_what_comes(http: Http) -> None:
+    """Before, the card of an open study had a question and buttons only; nor does a sentence begin
+    with a small letter."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    path, said = f"/tasks/{task}/models/1", "You can see the model now, and what people answered"
+    page = (await http.get(path)).text
+    assert page.count(said) == 1
+    assert "In use. Fewer than 2" in page
+    await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+    assert said not in (await http.get(path)).text
 
 
 async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
@@ -864,7 +977,7 @@ async def test_methods_that_leave_out_the_label_alone_are_of_all_answers_too(
         assert told["reports"] == 300
     compared = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
     assert "was fitted to" not in compared
-    assert "The intervals of model 2 are of answers and public records together" in compared
+    assert "The intervals of model 2 are of the answers and your file together" in compared
 
 
 def test_a_class_of_more_than_half_is_the_likeliest() -> None:

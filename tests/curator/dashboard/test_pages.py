@@ -377,13 +377,13 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 401
     here = "of the people who answered are here"
     assert here not in (await http.get(f"/tasks/{task}/models/1/nodes/1")).text
-    of_records = "share of the public records, not of the people who answered"
+    of_records = "share of the public file, not of the people who answered"
     shown = (await http.get(f"/tasks/{task}/models/1")).text
-    assert shown.count(of_records) == shown.count(">share of public records<") == 1
+    assert shown.count(of_records) == shown.count(">share of the public file<") == 1
     await http.report(task)
     await http.sign_in(await http.token("reader"))
     shown = (await http.get(f"/tasks/{task}/models/1")).text
-    assert "who is not signed in sees that of the public records" in shown
+    assert "who is not signed in sees that of your file" in shown
     assert shown.count(">share of people<") == 1 - shown.count(of_records) == 1
     assert "answers would give" in (await http.get(f"/tasks/{task}")).text
     assert "to ± 2.5 points" in (await http.get(f"/tasks/{task}?wanted=2,5")).text

@@ -258,15 +258,14 @@ def test_only_what_can_be_told_apart_is_coloured() -> None:
     wide = replace(TWO, low=TWO.low - 0.4, high=TWO.high + 0.4)
     alike = lay_out(TREE, COLUMNS, model=wide)
     assert {node.color for node in alike.nodes} == {GREY}
-    assert alike.colors == (
-        "All bars are grey: too few answers, or the interval overlaps all others."
-    )
+    assert alike.colors == "No group is sure to differ from another."
+    assert "opacity" not in "".join(re.findall(r"<rect [^>]*#858585[^>]*>", to_svg(alike)))
     some = replace(TWO, high=np.where(np.arange(3)[:, None] == 1, 1.0, TWO.high))
     some = replace(some, low=np.where(np.arange(3)[:, None] == 1, 0.0, TWO.low))
     layout = lay_out(TREE, COLUMNS, model=some)
     grey = [node.cell for node in layout.nodes if node.color == GREY]
     assert grey == [None, None, 1]
-    assert layout.colors.endswith(" Grey: too few answers.")
+    assert layout.colors.endswith("; the others are grey.")
     last = np.arange(3)[:, None] == 2
     most = replace(THREE, high=np.where(last, 0.9, THREE.high))
     layout = lay_out(TREE, COLUMNS, model=most)
@@ -275,7 +274,39 @@ def test_only_what_can_be_told_apart_is_coloured() -> None:
     layout = lay_out(TREE, COLUMNS, model=unsure)
     assert layout.nodes[int(TREE.leaves[2])].color == GREY
     assert layout.nodes[int(TREE.leaves[0])].color != GREY
-    assert layout.colors.endswith(" Grey: the likeliest class is not certain.")
+    assert layout.colors.endswith("; grey where it is not certain.")
+    even = np.full_like(THREE.values, 1.0 / 3.0)
+    none = replace(THREE, values=even, low=even - 0.1, high=even + 0.1)
+    assert lay_out(TREE, COLUMNS, model=none).colors == (
+        "In no group is the likeliest answer certain."
+    )
+
+
+def test_groups_that_differ_surely_are_those_in_colour() -> None:
+    """Each has an interval that another's does not meet; without such a pair none is sure to."""
+    drawn, seen = np.random.default_rng(0), set()
+    for _ in range(200):
+        middle, half = drawn.uniform(0.1, 0.9, 3), drawn.uniform(0.0, 0.5, 3)
+        low, high = np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)
+        pairs = [1.0 - middle, middle], [1.0 - high, low], [1.0 - low, high]
+        values, least, most = (np.stack(pair, axis=1) for pair in pairs)
+        model = replace(TWO, values=values, low=least, high=most)
+        layout = lay_out(TREE, COLUMNS, model=model)
+        cells = [(node, node.value) for node in layout.nodes if node.value is not None]
+        apart = {
+            node.number
+            for node, one in cells
+            for _, other in cells
+            if one.high < other.low or other.high < one.low
+        }
+        assert {node.number for node, _ in cells if node.color != GREY} == apart
+        told = any(not value.untold for _, value in cells)
+        none = "No group is sure to differ from another." if told else ""
+        assert layout.colors == none or apart
+        assert not apart or layout.colors.startswith("In colour: groups that are sure to differ")
+        assert ("the others are grey" in layout.colors) == (0 < len(apart) < len(cells))
+        seen.add(len(apart))
+    assert seen == {0, 2, 3}
 
 
 def test_a_bar_shows_how_sure_its_mass_is() -> None:
@@ -310,9 +341,10 @@ def test_a_range_without_its_value_is_left_out() -> None:
 def test_the_colours_are_explained() -> None:
     """The ends of a scale, or each class's, by the colours that the bars have."""
     said = {id(of): lay_out(TREE, COLUMNS, model=of).colors for of in (TWO, THREE, NUMBERS)}
-    share = "Colours by the share of <b>, from blue: 10\u00a0%, to orange: 80\u00a0%."
+    sure = "In colour: groups that are sure to differ from another, by"
+    share = f"{sure} the share of <b>, from blue (10\u00a0%) to orange (80\u00a0%)."
     assert said[id(TWO)] == share
-    assert said[id(NUMBERS)] == "Colours by the mean, from blue: 1.0, to orange: 9.0."
+    assert said[id(NUMBERS)] == f"{sure} the mean, from blue (1.0) to orange (9.0)."
     classes = "Colours by the likeliest class: blue for a; orange for b; green for c."
     assert said[id(THREE)] == classes
     nodes = lay_out(TREE, COLUMNS, model=TWO).nodes

@@ -603,10 +603,10 @@ def test_a_tree_that_averages_to_another_figure_says_why() -> None:
 
 
 def test_a_model_that_answers_left_as_it_was_is_the_public_one() -> None:
-    assert "hardly changed the public model" in moved_in_words(BINARY, 0.004, 0, 2)
+    assert "hardly moved the predictions" in moved_in_words(BINARY, 0.004, 0, 2)
     assert "hardly" not in moved_in_words(BINARY, 0.004, 1, 2)
     drinks = Range(name="y", low=0.0, high=40.0, unit="drinks")
-    assert "hardly changed the public model" in moved_in_words(drinks, 0.028, None, 8)
+    assert "hardly moved the predictions" in moved_in_words(drinks, 0.028, None, 8)
 
 
 def test_the_headline_is_of_the_chosen_class() -> None:
