@@ -44,6 +44,7 @@ from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
     HARDLY,
+    PUBLIC_FILE,
     YOUR_FILE,
     asked,
     average_of_cells,
@@ -95,11 +96,12 @@ from .overview import (
     insight_of,
 )
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
-from .visitor import PUBLIC_FILE, Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
+from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
 UNPROCESSABLE = 422
+"""Status of a page that says what is wrong in a form."""
 FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
@@ -601,9 +603,10 @@ def verdict_of(
     """
     task, said, moved, average = snapshot.task, "", "", ""
     overall = snapshot.overall or () if insight is None else insight.overall
-    findings = findings_of(task.label, overall, PUBLIC_FILE if insight is None else YOUR_FILE)
+    file = YOUR_FILE if snapshot.reads else PUBLIC_FILE
+    findings = findings_of(task.label, overall, file)
     if not info.may_have_reports:
-        said = "No answers went into this model: it is one of the public records only."
+        said = f"No answers went into this model: it comes from {file} only."
     if insight is not None and insight.impossible is not None:
         said, findings = insight.sentence, []
     elif insight is not None:

@@ -14,7 +14,7 @@ from privet.learning.core.amounts import tells_enough
 from privet.learning.core.trees import name_of_group, readable_path
 from privet.learning.display.figure_picture import figures_to_csv, figures_to_svg
 from privet.learning.figures.compare import Insight
-from privet.learning.figures.sentences import asked, finding_in_group
+from privet.learning.figures.sentences import PUBLIC_FILE, asked, finding_in_group
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
@@ -24,7 +24,7 @@ from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
 from .pages import POLICY, PageRoute, data_url, own_address, page
 from .panels import PanelForAll
-from .visitor import PUBLIC_FILE, Visitor
+from .visitor import Visitor
 
 PAGE = "/tasks/{task_id}/results"
 ANYWHERE = {

@@ -13,6 +13,7 @@ from privet.learning.core.amounts import TELLING, of_hundred, tells_nothing
 from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
+    PUBLIC_FILE,
     YOUR_FILE,
     asked,
     figures_to_state,
@@ -55,7 +56,7 @@ from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, 
 from .panels import next_step_of_panel, panel_part
 from .poster import in_figures, texts_for
 from .results import groups_of_people, picture_of
-from .visitor import PUBLIC_FILE, Admins, OwnForm, TheForm, TheVisitor, Visitor
+from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
 WANTED = (25.0, 20.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5)

@@ -21,7 +21,7 @@ from starlette.requests import HTTPConnection
 
 from privet.admin.results import Scope
 from privet.http_server.addresses import client_address
-from privet.learning.figures.sentences import YOUR_FILE
+from privet.learning.figures.sentences import PUBLIC_FILE, YOUR_FILE
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
 from ..access.tokens import ENVIRONMENT
@@ -38,8 +38,6 @@ TOKEN, PERSON, ATTEMPT, KNOWN = "token", "person", "attempt", "known"
 """The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 OWNER = "owner"
-PUBLIC_FILE = "the public file"
-"""The file with public records, to strangers."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from privet.learning.core.amounts import (
     amount,
     figure,
     in_digits,
+    of_hundred,
     percent,
     share_ends,
     tells_enough,
@@ -30,6 +31,8 @@ from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import untold_cells
 from privet.learning.figures.scores import known_scores
+from privet.learning.figures.sentences import PUBLIC_FILE
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.results import Comparison
@@ -59,7 +62,7 @@ def write_card(
         f"# {markdown(task.name)}: model {fitted.number}",
         "\n".join(map(markdown, task.description.splitlines())),
         "## The model\n\n" + _facts(task, fitted) + f"\n\n{growth}".rstrip(),
-        "## What each holder reports\n\n" + _questions(task),
+        "## What each answer tells\n\n" + _questions(task),
         _said(task, model, public, questions),
         "## Reliability\n\n" + _trust(model, questions),
         _sources(kind_of(task.label), sources, worst_of_one) if sources else "",
@@ -91,14 +94,20 @@ def _facts(task: Task, fitted: FittedModel) -> str:
         if isinstance(label, Classes)
         else f"a number from {amount(label.low)} to {amount(label.high)}"
     )
-    parameters = ", ".join(f"{name} = {value}" for name, value in model.parameters.items())
+    is_default = model.estimator == DEFAULT_ESTIMATOR
+    parameters = ", ".join(
+        f"{name} = {value}"
+        for name, value in model.parameters.items()
+        if not is_default or value != ESTIMATORS[DEFAULT_ESTIMATOR].parameters[name].default
+    )
+    way = "default" if is_default else model.estimator
     rows = {
-        "task": task.id,
+        "study": task.id,
         "predicts": f"{label.name}, {labels}",
         "from": ", ".join(feature.name for feature in task.features),
-        "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
+        "way to fit": f"{way} ({parameters})" if parameters else way,
         "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "reports": thousands(model.n),
+        "answers": thousands(model.n),
         "groups": thousands(model.partition.cells),
         "public model": "none" if model.base is None else model.base.name,
         **{name: str(value) for name, value in model.facts.items()},
@@ -120,47 +129,47 @@ def _questions(task: Task) -> str:
         ]
         for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
     ]
-    spent = (
-        f"Every report is {task.epsilon:g}-locally differentially private by itself: whatever "
-        "becomes of the curator, no report reveals more about its holder."
+    private = (
+        f"ε = {task.epsilon:g}, locally differentially private: of 100 people who send the same "
+        f"message, at most {of_hundred(task.epsilon)} gave the answers that it points to, whatever "
+        "becomes of the server"
     )
+    spent = f"Each person's device changes the answers at random. {private}."
     if task.disclosed:
         least = thousands(min(task.group_sizes))
         spent = (
-            f"Every report discloses in which of {len(task.group_sizes)} disclosed groups its "
-            "holder is, "
-            f"by {', '.join(map(markdown, task.disclosed))}; at least {least} "
-            "holders were expected in each. Among the holders of one disclosed group it is "
-            f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "
-            "curator, no report reveals more about the rest of its holder's record."
+            "Each person's device changes the answers at random, but for "
+            f"{', '.join(map(markdown, task.disclosed))}: those put the person into one of "
+            f"{len(task.group_sizes)} disclosed groups, each of at least {least} people who were "
+            f"expected. Within such a group: {private}."
         )
     header = ("mechanism", "epsilon", "exact epsilon", "asks", "groups", "bytes")
     centred = any(question.centring is not None for question in task.questions)
     reported = (
-        "\n\nWhere `asks` says ±, holders reported the label relative to the public model's mean "
-        "in their group. Each person's number further away than that counts as one at that "
+        "\n\nWhere `asks` says ±, people answered relative to the public model's mean in their "
+        "group. Each person's number further away than that counts as one at that "
         "distance."
     )
     return f"{spent}\n\n{_table(header, rows)}{reported if centred else ''}"
 
 
 def _said(task: Task, model: Model, public: PublicData, questions: Sequence[QuestionCounts]) -> str:
-    title = "## Holders compared with public records"
+    title = "## Answers beside the public file"
     try:
-        comparison = insight(task.label, public, questions, model)
+        comparison = insight(task.label, public, questions, model, PUBLIC_FILE)
     except InvalidRequest as refusal:
         return "" if model.states_cells else f"{title}\n\n{markdown(refusal.detail)}"
     if comparison.impossible is not None:
         return f"{title}\n\n{comparison.sentence}"
     rows = [_compared(kind_of(task.label), row) for row in comparison.overall]
-    table = _table(("", "holders", "95 % interval", "public records"), rows)
+    table = _table(("", "who answered", "95 % interval", "public file"), rows)
     said = f"{comparison.sentence} {comparison.of_register}".rstrip()
     sentence, looks = markdown(said), MEANING[comparison.looks]
     asked = question_about(model, questions)
     if asked is not None:
         of_strata = markdown(strata_in_words(asked, questions, task, public.register))
         sentence = f"{sentence} {of_strata}".rstrip()
-    after = f"After {thousands(comparison.reports)} reports; these intervals {looks}."
+    after = f"From {thousands(comparison.reports)} answers; these intervals {looks}."
     after = f"{after} {markdown(comparison.if_false)}"
     return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 
@@ -213,13 +222,13 @@ def _sources(kind: LabelKind, sources: Sequence[ReportSource], worst_of_one: flo
         ]
         for source in sources
     ]
-    header = ("way", "reports", "share", "worst found")
+    header = ("way", "answers", "share", "worst found")
     one = ""
     if worst_of_one is not None:
-        one = f" For one false report it is {kind.moved(worst_of_one)}."
+        one = f" For one false answer it is {kind.moved(worst_of_one)}."
     return (
-        f"## Sources of the reports\n\n{_table(header, rows)}\n\n"
-        "The worst found is how far that number of false reports moved "
+        f"## Sources of the answers\n\n{_table(header, rows)}\n\n"
+        "The worst found is how far that number of false answers moved "
         f"a value of the model when some ways to choose them were tried.{one} Others may move it "
         "further."
     )
@@ -251,7 +260,7 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
     right, brier, loss = scores.values()
     if not tells_enough(right.low, right.high):
         return (
-            "- Too few reports to estimate how many people have the class that is the likeliest in "
+            "- Too few answers to estimate how many people have the class that is the likeliest in "
             f"their group: anything from {share_ends(right.low, right.high)}."
         )
     stated = figure(right.value, right.low, right.high, is_share=True)
@@ -260,10 +269,10 @@ def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
         return figure(of.value, of.low, of.high, is_share=False)
 
     return (
-        f"- Of people like the holders, {stated} "
+        f"- Of people like those who answered, {stated} "
         "have the class that is the likeliest in their group. The groups' "
         f"probabilities have a Brier score of {number(brier)} and a log loss of {number(loss)}. "
-        f"These are estimated from perturbed reports{later}, corrected for the model "
+        f"These are estimated from answers changed at random{later}, corrected for the model "
         "having been fitted to them; what the public model adds within a group is not in them. The "
         f"95 % intervals {MEANING[looks]}."
     )
@@ -274,10 +283,10 @@ def _offset(kind: LabelKind, mean: float, error: float) -> str:
     side = "above" if mean >= 0 else "below"
     sure = "" if abs(mean) > SURE * error else ", which may be chance"
     return (
-        f"- On average over the holders a group's figure is {value} {side} what they reported "
+        f"- On average over those who answered, a group's figure is {value} {side} their answers "
         f"(standard error {unsure}){sure}. "
-        "Reports tell squared errors only as differences between models; `privet plan` estimates "
-        "them from public records."
+        "Answers tell squared errors only as differences between models; `privet plan` estimates "
+        "them from the public file."
     )
 
 

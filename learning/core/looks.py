@@ -31,8 +31,8 @@ from .public_data import Floats
 
 Looks = Literal["many", "once"]
 MEANING: dict[Looks, str] = {
-    "many": "each hold at every look while reports come in",
-    "once": "each hold at one look, chosen before the first report",
+    "many": "each hold at every look while answers come in",
+    "once": "each hold at one look, chosen before the first answer",
 }
 """The default number of looks, for 95 % intervals and the list of differences."""
 ONE_LOOK = 1.959963984540054

@@ -56,6 +56,7 @@ from .results import (
 )
 from .select import Place, discoveries
 from .sentences import (
+    YOUR_FILE,
     around_centres,
     change_in_words,
     comparison,
@@ -122,10 +123,15 @@ class Insight:
 
 
 def insight(
-    label: Label, public: PublicData, questions: Sequence[QuestionCounts], model: Model
+    label: Label,
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    model: Model,
+    file: str = YOUR_FILE,
 ) -> Insight:
     """Compare the reports with the public records, and the model with that of public data only.
 
+    The sentence calls the public records by the name of their ``file``.
     Raises ``InvalidRequest`` without reports to a question about the label on the model's cells,
     and where every number is around a centre.
     """
@@ -157,7 +163,7 @@ def insight(
     if kind.is_share:
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
     cells = question.partition.cells
-    headline = verdict(label, overall, of_cells.n, 0)
+    headline = verdict(label, overall, of_cells.n, 0, file)
     effect = moved_in_words(label, moved, relabelled, cells, (model.n, of_cells.n))
     groups = unstated or in_groups(label, cells, differences, seen_in_a_cell)
     sentence = comparison(label, headline, groups, effect)

@@ -39,6 +39,8 @@ from .select import FALSE_DISCOVERY_RATE
 
 YOUR_FILE = "your file"
 """The public records, as whoever asks calls them."""
+PUBLIC_FILE = "the public file"
+"""The same to everybody else."""
 TOO_CLOSE = "too close to call"
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
@@ -121,7 +123,7 @@ def in_register(label: Label, figures: Sequence[RegisterFigure]) -> str:
         for of in figures[kind.independent]
     ]
     return (
-        f"Of all people in your register, {listed(said)}, if in each group those who answered are "
+        f"Of all people in the register, {listed(said)}, if in each group those who answered are "
         "like those who did not."
     )
 

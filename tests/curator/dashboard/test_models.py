@@ -358,23 +358,23 @@ async def test_a_comparison_begins_with_which_is_better(
             nothing = "too few answers"
             assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
-    fitted = [app.state.curator.models.get(task, each).model for each in (1, 2)]
-    known = [~cells_untold(each, untold_by_reports(app, task, 1)) for each in fitted]
-    of_yes, stated = [each.values[:, 1] for each in fitted], known[0] | known[1]
+    both = [app.state.curator.models.get(task, each).model for each in (1, 2)]
+    known = [~cells_untold(each, untold_by_reports(app, task, 1)) for each in both]
+    of_yes, stated = [each.values[:, 1] for each in both], known[0] | known[1]
     gaps = np.abs(of_yes[0] - of_yes[1])
     pairs = zip(*of_yes, strict=True)
-    differ = np.array([percent(one) != percent(other) for one, other in pairs])
+    differ = np.array([percent(each) != percent(of) for each, of in pairs])
     assert (differ & stated).any()
     assert (differ & ~stated).any()
     groups, *folded = page[page.index('id="cells-title"') :].split('class="alike"')
     assert groups.count('<svg class="interval"') == (differ & stated).sum(), "and no other"
     (unknown,) = (each for each in folded if "groups with too few answers</summary>" in each)
     assert unknown.count('<svg class="interval"') == (differ & ~stated).sum()
-    first = groups.split("<li>")[1]
+    row = groups.split("<li>")[1]
     for values in of_yes:
-        assert f" {percent(values[np.where(stated, gaps, 0.0).argmax()])}" in first, "most unlike"
-    one, other = fitted
-    out = ((other.values < one.low) | (other.values > one.high)).any(axis=1) & known[0]
+        assert f" {percent(values[np.where(stated, gaps, 0.0).argmax()])}" in row, "most unlike"
+    first, second = both
+    out = ((second.values < first.low) | (second.values > first.high)).any(axis=1) & known[0]
     said = f"In {out.sum()} of the {known[0].sum()} groups of which model 1 states an interval, the"
     assert f"{said} value of model 2 lies outside it." in page
     same, moved = percent(change["same_label"]), f"{100.0 * change['mean']:.2g}".removesuffix(".0")

@@ -87,8 +87,8 @@ def test_a_card_says_which_way_reports_came() -> None:
     card = carded(task, public, model, [], ways)
     assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 75 points |" in card
     assert f"| in batches of library | {n // 4} | 25\u00a0% | 25 points |" in card
-    assert "For one false report it is" not in card
-    assert "For one false report it is 1 point. Others" in carded(
+    assert "For one false answer it is" not in card
+    assert "For one false answer it is 1 point. Others" in carded(
         task, public, model, [], ways, 0.01
     )
     only = report_sources(model, {}, lambda _: 1.0)
@@ -117,9 +117,9 @@ def test_an_offset_is_unbiased_and_its_error_is_known() -> None:
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
     card = carded(task, public, model, questions[-1:])
-    assert "## Holders compared with public records" in card
-    assert "On average over the holders a group's figure is" in card
-    assert "Reports tell squared errors only as differences between models" in card
+    assert "## Answers beside the public file" in card
+    assert "On average over those who answered, a group's figure is" in card
+    assert "Answers tell squared errors only as differences between models" in card
 
 
 def test_no_score_is_claimed_without_reports_or_classes() -> None:
@@ -130,7 +130,7 @@ def test_no_score_is_claimed_without_reports_or_classes() -> None:
     assert offset(model, [question]) is None
     card = carded(task, public, model, [question])
     assert "likeliest in their group" not in card
-    assert "Holders compared with public records" not in card
+    assert "Answers beside the public file" not in card
     assert "a number from" in card
 
 
@@ -138,8 +138,8 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
     """With few reports the card says so in place of a figure that is mostly noise."""
     task, public = published("level")
     for holders, said, unsaid in (
-        (1, "Too few reports to estimate", "Of people like"),
-        (10_000, "Of people like the holders, ", "Too few"),
+        (1, "Too few answers to estimate", "Of people like"),
+        (10_000, "Of people like those who answered, ", "Too few"),
     ):
         question = asked(task, holders, np.random.default_rng(0))
         fitting = Fitting.of("weighted", task.label, public)

@@ -72,7 +72,7 @@ def test_an_insight_has_the_weighted_figures_and_a_sentence() -> None:
     assert yes.low < study.truth < yes.high < found.overall[-1].low
     said = f"{100 * yes.value:.0f} % say yes ({100 * yes.low:.0f} % to {100 * yes.high:.0f} %)"
     assert found.of_register.replace("\u00a0", " ") == (
-        f"Of all people in your register, {said}, if in each group those who answered are like "
+        f"Of all people in the register, {said}, if in each group those who answered are like "
         "those who did not."
     )
     assert in_register(CLASSES, ()) == ""
