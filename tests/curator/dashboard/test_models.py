@@ -686,7 +686,7 @@ async def test_a_value_out_of_range_is_warned_of_first(http: Http) -> None:
     page = unescape((await form(path, **asked)).text)
     _, _, after = page.partition("</h3>")
     assert after.lstrip().startswith(
-        '<p class="warning">Outside the published range: age 370 counts '
+        '<p class="warning">Outside the published range: age: 370 counts '
     )
     assert page.count("Outside the published range") == 1
 
