@@ -144,7 +144,7 @@ def kind_of_label(values: ColumnValues, settings: TaskSettings) -> Literal["clas
         return settings.label_type
     if settings.classes is not None or not isinstance(values, np.ndarray):
         return "classes"
-    distinct = np.unique(values)
+    distinct = np.unique(values[~np.isnan(values)])
     whole = bool(np.equal(np.mod(distinct, 1), 0).all())
     return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
 

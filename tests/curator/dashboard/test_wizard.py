@@ -570,6 +570,10 @@ def test_rows_without_the_answer_are_decided_where_it_is_chosen() -> None:
     number = faults_of(answer, numbers)
     assert number == {"columns.1.empty": "a number has no such answer: leave these rows out"}
     assert settings_of({"columns.1.empty": "missing"}, numbers).label_range == (1.0, 18.0)
+    words = {"columns.1.means": ["no", "yes"], "columns.1.empty": "answer"}
+    made = settings_of(words, b"x,y\n" + b"a,0\nb,1\na,\nb,1\n" * 9)
+    assert made.rename == {"y": {"0": "no", "1": "yes", "": "no answer"}}
+    assert settings_of({}, EMPTY.replace(b",\n", b",NA\n")).rename == {"y": {"NA": ""}}
 
 
 @pytest.mark.parametrize(
@@ -777,6 +781,18 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
         if name not in BY_HAND:
             assert of_studies(setting.help) in where
             assert f"<label>{name.replace('_', ' ').capitalize()}\n" not in page  # in words
+
+
+async def test_fields_are_called_in_words_of_whoever_asks(http: Http) -> None:
+    """Who asks wants to know an answer: no field speaks of predictions, labels or classes, but for
+    a setting's name in brackets."""
+    form = await http.sign_in()
+    with_file = await form("/new/columns", {"public": ("a.csv", PUBLIC)})
+    for answer in (await http.get("/new"), with_file, await form("/new/question")):
+        named = re.findall(r"<(?:label|legend|summary)[^>]*>([^<]+)", answer.text)
+        assert len(named) > 3
+        plain = [re.sub(r" \([a-z ]+\)", "", each).lower() for each in named]
+        assert [each for each in plain if re.search("predict|class|label", each)] == []
 
 
 async def test_waves_of_one_question_stand_right_after_it(http: Http) -> None:
