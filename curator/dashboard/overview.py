@@ -308,11 +308,13 @@ def next_step(
     is_unread: bool = False,
     has_features: bool = True,
     has_results: bool = False,
+    close: str = "",
 ) -> Step | None:
     """The first of these steps that there is reason for; None for strangers.
 
     ``is_unread`` where too few answers are in to read anything; the page says how many would do.
-    Without features there are no models. ``has_results`` where everybody can read them on a page.
+    Without features there are no models, and ``close`` is said once all planned answers are in.
+    ``has_results`` where everybody can read them on a page.
     """
     if not visitor.reads:
         return None
@@ -350,7 +352,11 @@ def next_step(
         (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
         (is_unread, "Wait for more answers: there is nothing to read yet.", "holders"),
         (not has_features and not status.collecting, *(SHARE if has_results else ("", ""))),
-        (not has_features and all_in, "All planned answers are in: close the study.", "state"),
+        (
+            not has_features and all_in,
+            close or "All planned answers are in: close the study.",
+            "state",
+        ),
         (has_features and not models, "Fit a model: it shows what the answers say.", "models"),
         (
             has_features and reports > MANY_MORE * fitted,

@@ -16,8 +16,10 @@ from privet.learning.figures.sentences import (
     PUBLIC_FILE,
     YOUR_FILE,
     asked,
+    close_or_go_on,
     figures_to_state,
     is_reached,
+    planned_in_words,
     precision_in_words,
     still_missing,
     tells_little,
@@ -186,6 +188,8 @@ def collection(
             if goal is not None:
                 enough = goal(half_width(task, precise))
                 needed = precision_in_words(task.label, enough, status.reports, precise)
+                if not status.reports and not wanted and planned:
+                    needed = planned_in_words(task.label, planned, snapshot.planned_half_width)
         overall = snapshot.shares if insight is None else insight.overall
         impossible = snapshot.impossible
         if status.reports and not impossible:
@@ -196,28 +200,17 @@ def collection(
     else:
         overall = snapshot.overall or ()
         doubt = snapshot.outcome.if_false if snapshot.outcome else ""
+    close = ""
+    if needed and not (wanted or more or impossible or snapshot.has_features) and overall:
+        close = close_or_go_on(task.label, overall, enough, status.reports, precise)
     looks = stored.settings.get("looks", "many")
     panel = panel_part(snapshot) if task.panel else None
     shared = findings_of(task.label, overall, PUBLIC_FILE)
     found = findings_of(task.label, overall) if visitor.reads else shared
     has_ended = snapshot.phase.has_ended or task.is_panel
     shares_results = has_ended and not snapshot.curator.guard_models
-    return {
-        "task": task,
-        "panel": panel,
-        "stored": stored,
-        "status": status,
-        "reports": snapshot.kept.reports if visitor.admin else None,
-        "classes": isinstance(task.label, Classes),
-        "question": asked(task.label),
-        "typed": wanted,
-        "wanted": wanted or f"{precise:g}",
-        "unusable": unusable,
-        "needed": "" if more != 0 and not wanted and precise == 100.0 * TELLING else needed,
-        "has_target": bool(needed),
-        "planned": planned,
-        "known": impossible.sentence if impossible else known,
-        "next_step": next_step_of_panel(
+    step = (
+        next_step_of_panel(
             panel,
             stored.state,
             visitor,
@@ -237,7 +230,27 @@ def collection(
             is_unread=bool(more),
             has_features=snapshot.has_features,
             has_results=shares_results and bool(found) and impossible is None,
-        ),
+            close=close,
+        )
+    )
+    said = close and step is not None and step.sentence == close  # by the next step
+    is_wide = more != 0 and not wanted and precise == 100.0 * TELLING
+    return {
+        "task": task,
+        "panel": panel,
+        "stored": stored,
+        "status": status,
+        "reports": snapshot.kept.reports if visitor.admin else None,
+        "classes": isinstance(task.label, Classes),
+        "question": asked(task.label),
+        "typed": wanted,
+        "wanted": wanted or f"{precise:g}",
+        "unusable": unusable,
+        "needed": "" if said or is_wide else needed,
+        "has_target": bool(needed),
+        "planned": planned,
+        "known": impossible.sentence if impossible else known,
+        "next_step": step,
         "newest": newest,
         "insight": insight,
         "in_detail": insight.sentence.removeprefix(known).strip() if insight else "",

@@ -367,6 +367,11 @@ class Snapshot:
             so_far = overall_precision(task.label, question, alone, part)
         return self._planned.reports if so_far is None else partial(so_far.reports, planned=planned)
 
+    @property
+    def planned_half_width(self) -> float:
+        """The half-width of overall figures after the planned reports, as in the plan."""
+        return self._planned.here.half_width
+
     @cached_property
     def _planned(self) -> Collection:
         settings = self.stored.settings

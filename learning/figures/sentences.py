@@ -350,6 +350,31 @@ def precision_in_words(label: Label, needed: int, reports: int, wanted: float) -
     return f"About {about(needed - reports)}{more} answers would give {what} to {to(wanted)}."
 
 
+def planned_in_words(label: Label, planned: int, half: float) -> str:
+    """The precision that the ``planned`` answers give, of a study that has none."""
+    kind, answers = kind_of(label), f"{thousands(planned)} answers, as planned"
+    if half >= label.span / 2.0:
+        return f"{answers}, are too few to tell anything."
+    return f"{answers}: {'every share' if kind.is_share else 'the mean'} to ± {kind.moved(half)}."
+
+
+def close_or_go_on(
+    label: Label, overall: Sequence[Comparison], needed: int, reports: int, wanted: float
+) -> str:
+    """The precision of all planned answers, and how many more another target takes.
+
+    The target is ± ``wanted`` points, or percent of a number's range, after ``needed`` answers.
+    """
+    kind = kind_of(label)
+    half = max(max(row.high - row.reported, row.reported - row.low) for row in overall)
+    known = "every share" if kind.is_share and len(overall) > 2 else "it"
+    target = f"{wanted:g}" if kind.is_share else kind.moved(wanted / 100.0 * kind.span)
+    more = ""
+    if not is_reached(needed, reports, wanted):
+        more = f"; ± {target} would take about {about(needed - reports)} more answers"
+    return f"You know {known} to ± {kind.moved(half)}. If that is enough, close the study{more}."
+
+
 def which_is_better(
     label: Label, first: str, second: str, scores: Mapping[str, Ended] | None
 ) -> str:

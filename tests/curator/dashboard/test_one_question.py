@@ -12,6 +12,7 @@ from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.dashboard.pages import PageRoute
 from privet.curator.operations import relays
+from privet.learning.planning import plan
 from privet.protocol.report import make_report
 from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
@@ -75,6 +76,50 @@ async def test_the_page_of_one_question_opens_with_its_figure(
     assert 'id="models"' not in page
     for path in ("", "/collection"):
         assert (await http.get(f"/tasks/{task}{path}")).status_code == 200
+
+
+@pytest.mark.parametrize("number", [False, True])
+async def test_a_new_page_says_what_the_planned_answers_give(http: Http, *, number: bool) -> None:
+    """As the plan does; before, "About 230 answers would give every share to ± 25 points"."""
+    fields = {"columns.0.kind": "numeric", "columns.0.low": "0", "columns.0.high": "24"}
+    fields = {**YES_NO, "holders": "300"} | (fields if number else {})
+    task = await publish(http, await http.sign_in(), fields)
+    asked = {"label_range": [0, 24]} if number else {"classes": ["yes", "no"]}
+    planned = plan(label="answer", epsilon=2.0, holders=300, **asked).here.half_width
+    half = f"{planned:.2g}" if number else f"{100.0 * planned:.2g} points"
+    what = "the mean" if number else "every share"
+    words = main_part((await http.get(f"/tasks/{task}")).text)
+    assert (
+        f"Precision of the planned answers 300 answers, as planned: {what} to ± {half}. " in words
+    )
+    assert "would give" not in words
+    typed = main_part((await http.get(f"/tasks/{task}?wanted=2")).text)
+    assert "answers would give" in typed
+
+
+async def test_one_sentence_says_to_close_or_how_many_more_answers_another_target_takes(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Before, "close the study", and four lines below how many more answers it takes."""
+    task = await publish(http, await http.sign_in(), {**YES_NO, "holders": "1000"})
+    answered(app, await http.published(task), ["yes"] * 300 + ["no"] * 700, clock())
+    words = main_part((await http.get(f"/tasks/{task}")).text)
+    said = re.search(
+        r"You know it to ± ([\d.]+) points\. If that is enough, close the study; ± ([\d.]+) would "
+        r"take about ([\d\u202f ]+) more answers\.",
+        words,
+    )
+    assert said
+    insight = (await http.get(f"/v1/tasks/{task}/insight", headers=http.admin)).json()
+    (yes,) = (row for row in insight["overall"] if row["name"] == "yes")
+    half = 50.0 * (yes["high"] - yes["low"])
+    assert float(said[1]) == pytest.approx(half, rel=0.05)
+    needed = 1000.0 * ((half / float(said[2])) ** 2 - 1.0)
+    more = float("".join(said[3].split()))
+    assert needed <= 1.1 * more < 2.0 * needed, "later looks have wider intervals"
+    assert "How many more answers?" not in words
+    assert "would give" not in words
+    assert "Ask for another target" in words
 
 
 async def test_no_page_of_one_question_has_words_of_files(

@@ -178,7 +178,7 @@ async def test_a_closed_collection_asks_nobody(http: Http) -> None:
     begun = (await http.get(f"/tasks/{task}")).text
     parts = (
         "Copy the link",
-        "How many more",
+        "Precision of the planned answers",
         "people so far",
         "there is no QR code",
         "Ask for this",

@@ -61,7 +61,7 @@ async def test_a_panel_and_its_waves_have_pages(
     await http.sign_in()
     for wave in panel.waves:
         asked = (await http.get(f"/tasks/{wave.id}")).text
-        assert re.search("About [0-9\u202f]+ answers would give every share to ± ", asked)
+        assert re.search("[0-9\u202f]+ answers, as planned: every share to ± ", asked)
     http.cookies.clear()
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
