@@ -98,7 +98,7 @@ def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
         return "The answers do not tell the mean yet."
     first = kind.in_words(row.name, row.reported, row.low, row.high)
     if tells_little(label, row):
-        first = f"{capital(_anything(label, [row]))} ({TOO_FEW_ANSWERS} to say more)"
+        first = f"{capital(_between(label, row))} ({TOO_FEW_ANSWERS} to say more)"
     if row.public is None:
         return f"{first}."
     public = kind.beside(row.public, row.low, row.high)
@@ -146,21 +146,21 @@ def in_doubt(
 
     Empty where these are all that is possible, as of figures of which nothing is known.
     """
-    kind, said = kind_of(label), []
+    kind, said = kind_of(label), list[str]()
     rows = list(zip(overall, ends, strict=True))[kind.independent]
     for row, of in rows:
         if tells_nothing(of.low, of.high, *kind.bounds):
             continue
         if kind.is_share:
-            said.append(f"{share_ends(of.low, of.high)} may say {as_answer(row.name)}")
+            both = share_ends(of.low, of.high, " and ")
+            what = "that of {} between" if said else "the share of {} could be anything between"
+            said.append(f"{what.format(as_answer(row.name))} {both}")
         else:
-            said.append(f"{kind.with_unit(number_ends(of.low, of.high))} may be the mean")
+            both = kind.with_unit(number_ends(of.low, of.high, " and "))
+            said.append(f"the mean could be anything between {both}")
     if not said:
         return ""
-    return (
-        f"If {percent(part)} of the answers were false and chosen for effect, anything from "
-        f"{', '.join(said)}."
-    )
+    return f"If {percent(part)} of the answers were false and chosen for effect, {listed(said)}."
 
 
 def asked(label: Label) -> str:

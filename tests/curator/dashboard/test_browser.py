@@ -646,7 +646,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     marked = admin.locator(".tree .on-path").all()
     assert [node.get_attribute("data-node") for node in marked] == path
     assert admin.locator(".tree .on-path[data-cell]").count() == 1
-    admin.get_by_text("Because ").wait_for()
+    admin.get_by_text("Its group: ").wait_for()
     folded = "document.querySelectorAll('main .card details:not([open], .untold)').length"
     assert admin.evaluate(folded) > 0
     admin.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -130,7 +130,7 @@ def test_a_mean_has_its_unit_and_all_beside_it_its_digits() -> None:
         "The mean is 9.5 drinks (6.5 to 12.6). Your file says 10.1: too close to call."
     )
     assert "a difference of 4.39 drinks or more would" in seen_in_words(drinks, [4.386])
-    assert "anything from 5.5 to 13 drinks may be the mean." in in_doubt(
+    assert "the mean could be anything between 5.5 and 13 drinks." in in_doubt(
         drinks, [mean], [Interval(9.52, 5.452, 13.02)], 0.01
     )
 
@@ -218,8 +218,14 @@ def test_false_answers_are_not_spoken_of_where_anything_may_be() -> None:
     three = [row(name=name) for name in "abc"]
     ends = [Interval(0.2, 0.0, 1.0), Interval(0.2, 0.0, 0.4), Interval(0.2, 0.0, 1.0)]
     said = plain(in_doubt(THREE, three, ends, 0.01))
-    assert said.endswith("chosen for effect, anything from 0 % to 40 % may say b.")
-    assert in_doubt(THREE, three, ends[:1] * 3, 0.01) == ""
+    assert said.endswith(
+        "chosen for effect, the share of b could be anything between 0 % and 40 %."
+    )
+    ends[0] = Interval(0.2, 0.1, 0.3)
+    assert plain(in_doubt(THREE, three, ends, 0.01)).endswith(
+        "the share of a could be anything between 10 % and 30 % and that of b between 0 % and 40 %."
+    )
+    assert in_doubt(THREE, three, [Interval(0.2, 0.0, 1.0)] * 3, 0.01) == ""
 
 
 def test_no_more_people_of_100_are_told_apart_than_there_are() -> None:
