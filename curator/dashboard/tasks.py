@@ -263,7 +263,11 @@ def collection(
         else None,
         "spread": spread_of(task.label, insight or snapshot.outcome),
         "doubt": doubt,
-        "groups": None if task.is_panel else groups_of_people(snapshot, insight, YOUR_FILE, newest),
+        "groups": None
+        if task.is_panel
+        else groups_of_people(snapshot, insight, YOUR_FILE, newest)
+        if snapshot.reads
+        else groups_of_people(snapshot, snapshot.outcome, PUBLIC_FILE),
         "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,

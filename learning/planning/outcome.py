@@ -410,7 +410,7 @@ class Plan:
         if self.asked_alone is None or not self._gains_alone(self.asked_alone):
             return ""
         return (
-            f"Asked only the question to be predicted, {self._people_asked} give ± "
+            f"Asked this question alone, {self._people_asked} give ± "
             f"{self.amount(self.asked_alone)} if they answer as in your file, and say nothing of "
             "groups."
         )

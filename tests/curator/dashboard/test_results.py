@@ -96,9 +96,11 @@ async def test_groups_of_people_have_their_figures(
     assert len(groups) > 1
     assert sum(group["part"] for group in groups) == pytest.approx(1.0)
     await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
-    for_everybody = (await http.get(f"/tasks/{task}/results")).text
+    for_everybody = [
+        (await http.get(path)).text for path in (f"/tasks/{task}/results", f"/tasks/{task}")
+    ]
     await http.sign_in()
-    for page in (for_everybody, (await http.get(f"/tasks/{task}")).text):
+    for page in (*for_everybody, (await http.get(f"/tasks/{task}")).text):
         said = text_of(page)
         (table,) = re.findall(r'href="data:text/csv;charset=utf-8,([^"]+)" download="groups', page)
         rows = list(csv.DictReader(io.StringIO(unquote(unescape(table)))))
@@ -112,7 +114,7 @@ async def test_groups_of_people_have_their_figures(
             assert f"(about {part} of those who answered): " in said
             assert row["figure"].endswith(f": {of['name']}")
             assert row["figure"].removesuffix(f": {of['name']}") in said
-            file = "the public file" if page is for_everybody else "your file"
+            file = "the public file" if page in for_everybody else "your file"
             public = " ".join(percent(of["public"]).split())
             close = f"; {file} says {public}: too close to call."
             beside = f" than the {public} in {file}." if of["differs"] else close

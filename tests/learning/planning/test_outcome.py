@@ -50,7 +50,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "takes about 7\u202f400 people to show it 8 times in 10.",
         "In half of the 8 planned groups a difference of 10 points or more would show 8 times "
         "in 10.",
-        "Asked only the question to be predicted, 10\u202f000 people give ± 0.9 points if they "
+        "Asked this question alone, 10\u202f000 people give ± 0.9 points if they "
         "answer as in your file, and say nothing of groups.",
         "Stop at ± 2.0 points, or as soon as the difference that matters is listed: you may look "
         "as often as you like, and all these numbers allow for it. A single look, set beforehand, "
