@@ -64,21 +64,21 @@ MOMENTS = 1e9
 """Facts above are moments in Unix time."""
 WORDS = {
     "drift": "Public model, corrected by the answers",
-    "weighted": "Public records and answers, added with a weight (LPCT)",
-    "pruned": "Public records and answers, pruned (LPCT-prune)",
+    "weighted": "File and answers, added with a weight (LPCT)",
+    "pruned": "File and answers, pruned (LPCT-prune)",
     "histogram": "Answers alone (Berrett and Butucea's histogram)",
     "plain": "One value for each group",
-    "weight": "Answers that one public record counts for (λ)",
+    "weight": "Answers that one row of the file counts for (λ)",
     "counts": "Groups that come out below zero",
     "constants": "Limits of what is joined",
     "threshold": "Least that a group must have, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
 WHEN = {
-    "drift": "The usual choice: what the public records say, moved where the answers differ.",
-    "weighted": "Where you know how far to trust the public records: you set what one is worth.",
+    "drift": "The usual choice: what the file says, moved where the answers differ.",
+    "weighted": "Where you know how far to trust the file: you set what one row is worth.",
     "pruned": "Where many groups have few answers: they are joined as far as both data ask for it.",
-    "histogram": "Where the public records must have no say in the values.",
+    "histogram": "Where the file must have no say in the values.",
 }
 """Sentences on when to choose an estimator."""
 

@@ -40,7 +40,7 @@ NOT_STATED = "not stated"
 SUMMARY = (
     "The tree is a summary of the model: predictions differ within a group, by the public model."
 )
-RANGES = " Ranges are those for public records."
+RANGES = " Ranges are those for the file's records."
 NO_RANGE = " None is given where the group's own figure lies outside."
 
 ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
@@ -168,7 +168,7 @@ class Layout:
         if node.value is not None:
             about.append(str(node.value))
             if node.value.public is not None:
-                about.append(f"{node.value.text_of(node.value.public)} by public data")
+                about.append(f"{node.value.text_of(node.value.public)} without answers")
         return "; ".join(about)
 
 

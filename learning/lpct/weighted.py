@@ -80,8 +80,7 @@ WEIGHTED = Estimator(
     {
         "weight": Parameter(
             1.0,
-            "λ, the weight of a public record relative to a report: 0 uses reports alone, and "
-            "inf (without end) public records alone.",
+            "λ: 0 uses the answers only, and inf (without end) the file only.",
             low=0.0,
         ),
         "counts": Parameter(

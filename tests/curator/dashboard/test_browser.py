@@ -664,7 +664,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.emulate_media(media="screen")
     assert violations(admin.locator("#prediction [data-path]")) == []
     assert admin.get_by_label("Way to fit").input_value() == "weighted"  # the model's own
-    assert admin.get_by_label("public record counts for").input_value() == "inf"
+    assert admin.get_by_label("row of the file counts for").input_value() == "inf"
     admin.get_by_label("below zero").select_option("unbiased")
     admin.get_by_text("below zero: unbiased, not kept").wait_for(timeout=60_000)
     assert "Both predict the same for the 200 records in your file." in admin.inner_text("#trial")
@@ -705,10 +705,10 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.route("**/trial?*", lambda _: None, times=1)
     admin.get_by_label("Way to fit").select_option("weighted")
     admin.get_by_role("button", name="Cancel").click()  # its own settings are there all the same
-    admin.get_by_label("public record counts for").fill("2")
-    admin.get_by_label("public record counts for").press("Tab")
+    admin.get_by_label("row of the file counts for").fill("2")
+    admin.get_by_label("row of the file counts for").press("Tab")
     admin.locator("#trial h3", has_text="added with a weight").wait_for(timeout=60_000)
-    admin.get_by_label("public record counts for").fill("1")
+    admin.get_by_label("row of the file counts for").fill("1")
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
     admin.locator("#trial h3", has_text="counts for (λ): 1.78").wait_for(timeout=60_000)

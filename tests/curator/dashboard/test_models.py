@@ -838,6 +838,36 @@ async def test_a_file_that_does_not_fit_is_refused_on_the_page_of_its_model(http
         assert needed in page
 
 
+async def test_the_file_has_one_name_on_the_pages_of_models(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Your file, and to strangers the public file; before, public records and public data too."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    answer_all(app, task, clock, 300)
+    for estimator in ("drift", "weighted"):
+        await http.fit(task, estimator=estimator)
+    path = f"/tasks/{task}"
+    ends = ["/models/1", "/models/2", "/models/1/nodes/0", "/models/2/nodes/3"]
+    ends.append("/compare?one=1&other=2")
+    for mine, others in (("the public file", "your file"), ("your file", "the public file")):
+        if mine == "your file":
+            await http.sign_in()
+        for end in ends:
+            page = (await http.get(f"{path}{end}")).text.partition("<footer")[0].lower()
+            for name in (others, "public record", "public data", "holder", "estimator:"):
+                assert name not in text_of(page), (
+                    end,
+                    re.findall(f".{{0,40}}{name}.{{0,40}}", text_of(page)),
+                )
+        assert mine in (await http.get(f"{path}/models/1")).text
+    card = (await http.get(f"/v1/tasks/{task}/models/1/card", headers=http.admin)).text
+    for name in ("your file", "holder", "estimator", "plain", "public records", "report", "task"):
+        assert name not in card.lower(), name
+    assert "| way to fit | default |" in card
+    assert card.count("ε = 8, locally differentially private") == 1
+    assert "of 100 people who send the same message, at most 100 gave the answers" in card
+
+
 async def test_a_stranger_reads_what_a_model_shows_now_and_what_comes(http: Http) -> None:
     """Before, the card of an open study had a question and buttons only; nor does a sentence begin
     with a small letter."""

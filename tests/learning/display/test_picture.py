@@ -97,7 +97,7 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     public = np.array([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]])
     layout = lay_out(TREE, COLUMNS, model=replace(TWO, values_without_reports=public))
     assert str(layout.nodes[2].value) == "<b> 10\u00a0% (0\u00a0% to 20\u00a0%)"
-    assert layout.describe(layout.nodes[2]).endswith("30\u00a0% by public data")
+    assert layout.describe(layout.nodes[2]).endswith("30\u00a0% without answers")
     assert (
         str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value)
         == "c 80\u00a0% (70\u00a0% to 90\u00a0%)"
