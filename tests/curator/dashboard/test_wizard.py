@@ -1121,6 +1121,22 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     assert re.search(r"Both predict the same for the \d+ records in your file\.", page)
 
 
+async def test_a_plan_of_too_few_is_none_to_publish_by(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so first, and its buttons plan for the numbers that they show."""
+    monkeypatch.setattr("privet.learning.public_model.candidates.BOOSTING_COLUMNS", 0)
+    form, survey = await http.sign_in(), samples.survey(60)
+    for people, is_few in (("60", True), ("20000", False)):
+        study = study_of(survey, {**FIELDS, "holders": people})
+        page = (await form("/new/plan", with_study(study, {"public": ("a.csv", survey)}))).text
+        assert ("people are too few: " in page) == is_few
+        assert ('name="planned"' in page) != is_few
+        buttons = re.findall(r'data-people="(\d+)">Plan for ([\d\s]+)<', page)
+        assert buttons
+        assert all(number == "".join(shown.split()) for number, shown in buttons)
+
+
 async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
     """Of the settings that are published; texts may change after it."""
     form = await http.sign_in()
