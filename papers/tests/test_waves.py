@@ -160,8 +160,8 @@ def test_what_rotating_gains_in_the_pages_example() -> None:
     )
     assert found.panel is not None
     changes = [100.0 * (each.overall_change or 0.0) for each in found.panel.modes]
-    assert [round(each) for each in changes] == [19, 30]
-    assert "a change of 19 points if they rotate and of 30 if they repeat" in panels_page()
+    assert [round(each) for each in changes] == [9, 14]
+    assert "a change of 9 points if they rotate and of 14 if they repeat" in panels_page()
 
 
 def test_as_measured_earlier_waves_never_lose_by_more_than_noise() -> None:
