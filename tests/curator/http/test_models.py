@@ -431,7 +431,7 @@ async def test_scores_are_those_of_the_fit_and_their_differences_for_readers(htt
     compared = (await http.get(f"{models}/1/compare/2", headers=http.admin)).json()["scores"]
     assert {name: of["value"] for name, of in compared.items()} == dict.fromkeys(scores, 0.0)
     await http.sign_in()
-    assert "accuracy " in (await http.get(f"/tasks/{task}")).text
+    assert "how often right: " in (await http.get(f"/tasks/{task}")).text
     assert "for people like those who answered" in (await http.get(f"/tasks/{task}/models/1")).text
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
     assert "are equally good" in page, "since both are of the same answers and settings"

@@ -440,7 +440,7 @@ def test_the_tree_can_be_read() -> None:
     assert model.feature_importances_.sum() == pytest.approx(1.0)
     assert model.feature_importances_[1] > 0.9
     text = model.export_text()
-    assert "|--- age < " in text
+    assert "|--- age: under " in text
     assert text.count("|--- old ") == model.get_n_leaves()
     drawing = ElementTree.fromstring(model.to_svg())
     titles = [title.text for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
