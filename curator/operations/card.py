@@ -130,9 +130,9 @@ def _questions(task: Task) -> str:
         for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
     ]
     private = (
-        f"ε = {task.epsilon:g}, locally differentially private: of 100 people who send the same "
-        f"message, at most {of_hundred(task.epsilon)} gave the answers that it points to, whatever "
-        "becomes of the server"
+        f"ε = {task.epsilon:g}, locally differentially private: somebody who thought two answers "
+        f"equally likely is at most {of_hundred(task.epsilon)}\u00a0% sure of either after seeing "
+        "the message, whatever becomes of the server"
     )
     spent = f"Each person's device changes the answers at random. {private}."
     if task.disclosed:

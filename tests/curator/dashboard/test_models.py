@@ -865,7 +865,7 @@ async def test_the_file_has_one_name_on_the_pages_of_models(
         assert name not in card.lower(), name
     assert "| way to fit | default |" in card
     assert card.count("ε = 8, locally differentially private") == 1
-    assert "of 100 people who send the same message, at most 100 gave the answers" in card
+    assert "is at most 100\u00a0% sure of either after seeing the message" in card
 
 
 async def test_a_stranger_reads_what_a_model_shows_now_and_what_comes(http: Http) -> None:

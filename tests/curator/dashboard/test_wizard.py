@@ -591,7 +591,7 @@ async def test_a_file_with_empty_labels_is_published_as_it_was_decided(
     fields = FIELDS | {"label": "y", "columns.1.empty": decided}
     whole = with_study(changed(proposed(page), fields), files)
     plan = await form("/new/plan", whole)
-    assert 'name="planned"' in plan.text
+    assert f"300 people are too few: {share}\u00a0% could be" in plan.text
     checked = (await form("/new/check", whole)).json()
     assert checked["faults"] == {}
     assert f"If {share}\u00a0% say often, as in" in checked["known"]["text"]

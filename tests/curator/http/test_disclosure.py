@@ -44,12 +44,13 @@ async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None
         assert (await http.report(task, record)).status_code == 201
     assert (await http.fit(task.id, estimator="weighted")).status_code == 201
     card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
-    assert f"in which of {len(cells)} disclosed groups its holder is, by age, job" in card
+    disclosed = f"but for age, job: those put the person into one of {len(cells)} disclosed groups"
+    assert disclosed in card
     await http.sign_in()
     page = unescape((await http.get(f"/tasks/{task.id}")).text)
     assert f"each report reveals one of {len(cells)} disclosed groups; at least" in page
     assert f"What stays hidden splits these into the {task.tree_of(0).cells} groups of the" in page
-    assert f"at least {min(task.group_sizes)} holders were expected in each" in card
+    assert f"each of at least {min(task.group_sizes)} people who were expected" in card
     least = min(task.group_sizes)
     few = f"Fewer than the {least} reports expected from each disclosed group came from "
     insight = await http.get(f"/v1/tasks/{task.id}/models/1/insight", headers=http.admin)
