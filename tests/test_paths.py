@@ -8,11 +8,12 @@ about 30 are questions of the method or of a statement to the counts, 23 those o
 statements to the mechanism, and 27 the curator's. What refits of one fit have in common (cells'
 means, the selection factor, the noise between cells) is made once, and so is on no path but the
 first. A prediction is of a model that starts from the public one, with checks of its trees where
-they are read. Of the 501 functions of a plan about 209 are those of a new task, with 22 that ask
+they are read. Of the 510 functions of a plan about 209 are those of a new task, with 22 that ask
 about rows and values that are probably no data and 15 values of a column that are counted once, 90
 more those of a fit, 39 a public model that is made, 58 its own and the review's, with what a single
-look and the question alone would take; that it asks figures of expected counts, and has no formula
-of its own, is 19 functions and 28 moves to counts and figures.
+look and the question alone would take, and 9 that plan anew for the people of each row of its
+table; that it asks figures of expected counts, and has no formula of its own, is 19 functions and
+28 moves to counts and figures.
 """
 
 import pytest
@@ -23,8 +24,8 @@ MOST = {
     "create": Size(files=64, functions=320, moves=89),
     "POST": Size(files=26, functions=102, moves=24),
     "fit": Size(files=70, functions=270, moves=121),
-    "predict": Size(files=33, functions=125, moves=28),
-    "plan": Size(files=85, functions=501, moves=229),
+    "predict": Size(files=33, functions=126, moves=28),
+    "plan": Size(files=86, functions=510, moves=235),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
