@@ -238,7 +238,6 @@ LACKING = {
     "accuracy-design-gamma-0.5": 21,
     "accuracy-design-gamma-5": 21,
     "accuracy-numbers": 48,
-    "coverage": 30,
     "disclosed-holders": 66,
     "disclosed-misfits": 12,
     "disclosed-scores": 424,
