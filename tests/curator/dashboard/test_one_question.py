@@ -167,7 +167,7 @@ async def test_no_page_of_one_question_has_words_of_files(
         assert read.count(path) == 4
     assert f"/tasks/{task}/poster" in read
     with_file = await http.task()
-    assert "Public records" in words_of((await http.get(f"/tasks/{with_file}")).text)
+    assert "Public file" in words_of((await http.get(f"/tasks/{with_file}")).text)
 
 
 async def test_a_number_is_shown_in_bins(http: Http, app: CuratorApp, clock: ManualClock) -> None:
