@@ -367,6 +367,7 @@ def test_the_precision_stands_beside_the_people(fields: dict[str, Any], text: st
     assert bool(known.text) == bool(text)
 
 
+@pytest.mark.quick("classes", "once", "three", "number")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -410,6 +411,7 @@ def test_the_precision_beside_one_question_is_its_plans(holders: int, *, number:
     assert few.sample_sizes == found.sample_sizes
 
 
+@pytest.mark.slow
 def test_disclosed_columns_are_allowed_for_beside_the_people() -> None:
     """It says that the plan may be more precise, and it is hardly less so."""
     fields = {"holders": "9000", "columns.0.disclosed": True}

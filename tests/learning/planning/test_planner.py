@@ -182,6 +182,7 @@ def test_numbers_of_reports_are_the_least_for_the_planned_task(looks: str, numbe
         assert after(round(0.98 * known)).half_width > width
 
 
+@pytest.mark.quick("classes", "number")
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "options",
