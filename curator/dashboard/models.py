@@ -44,8 +44,6 @@ from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.sentences import (
     BEYOND_GROUPS,
     HARDLY,
-    PUBLIC_FILE,
-    YOUR_FILE,
     asked,
     average_of_cells,
     how_much_better,
@@ -96,7 +94,15 @@ from .overview import (
     insight_of,
 )
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
-from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
+from .visitor import (
+    Admins,
+    ModelReaders,
+    Readers,
+    TheForm,
+    TheVisitor,
+    Visitor,
+    file_named,
+)
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
@@ -545,7 +551,7 @@ def picture(
     Without both if it has more than ``MOST_DRAWN`` cells.
     """
     task = snapshot.task
-    file = YOUR_FILE if snapshot.reads else PUBLIC_FILE
+    file = file_named(reads=snapshot.reads)
     parts = {
         "task": task,
         "whose": whose,
@@ -603,7 +609,7 @@ def verdict_of(
     """
     task, said, moved, average = snapshot.task, "", "", ""
     overall = snapshot.overall or () if insight is None else insight.overall
-    file = YOUR_FILE if snapshot.reads else PUBLIC_FILE
+    file = file_named(reads=snapshot.reads)
     findings = findings_of(task.label, overall, file)
     if not info.may_have_reports:
         said = f"No answers went into this model: it comes from {file} only."

@@ -40,6 +40,11 @@ FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 OWNER = "owner"
 
 
+def file_named(*, reads: bool) -> str:
+    """The file with public records, as pages name it to those who may read all, and to others."""
+    return YOUR_FILE if reads else PUBLIC_FILE
+
+
 @dataclass(frozen=True)
 class Visitor:
     """The visitor of a page; ``name`` is the token's or person's, empty for a stranger."""
@@ -70,7 +75,7 @@ class Visitor:
     @property
     def file(self) -> str:
         """The file with public records, as a page names it to them."""
-        return YOUR_FILE if self.reads else PUBLIC_FILE
+        return file_named(reads=self.reads)
 
     def need(self, scope: Scope, what: str = "") -> None:  # noqa: ARG002 (as Actor has it)
         """Raise ``NotAuthorized`` or ``InsufficientScope`` unless they may do this."""

@@ -555,6 +555,10 @@ async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
     found = re.search(r'<code id="token">([^<]+)</code>', shown)
     assert found
     headers = {"Authorization": f"Bearer {found[1]}"}
+    assert "signs in here with it; programs read it from <code>PRIVET_TOKEN<" in shown
+    of_relay = (await form("/access/tokens", name="north", scope="relay", days="")).text
+    assert "reads it from <code>PRIVET_RELAY_TOKEN<" in of_relay
+    assert "signs in" not in text_of(of_relay).partition("shown only once")[2][:200]
     listed = (await http.get("/access")).text
     assert found[1] not in listed
     assert "token issued" in listed
