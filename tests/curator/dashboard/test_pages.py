@@ -409,6 +409,11 @@ async def test_an_ended_session_shows_no_false_count(
     paths = (f"/tasks/{task}", f"/tasks/{task}/collection")
     for path in paths:
         assert '<b id="reports">300</b> people so far' in (await http.get(path)).text
+    is_open = "Whoever has the link sees what a model says of groups"
+    assert is_open in (await http.get(paths[0])).text
+    app.state.curator.guard_models = True
+    assert is_open not in (await http.get(paths[0])).text
+    app.state.curator.guard_models = False
     clock.advance(SESSION_SECONDS + 1)
     for path in paths:
         text = (await http.get(path)).text
