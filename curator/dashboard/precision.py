@@ -7,20 +7,29 @@ import numpy as np
 
 from privet.learning.core.amounts import TELLING, amount, percent, points
 from privet.learning.core.labels import as_answer, kind_of
-from privet.learning.core.public_data import Floats
+from privet.learning.core.public_data import Floats, stated_prevalence
 from privet.learning.figures.sentences import left_open
 from privet.learning.planning.at_once import collection_at_once
 from privet.learning.planning.planner import PlannerAlone
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.schema import with_headline
-from privet.protocol.errors import InvalidPublicData, InvalidTask
+from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.features import Label, Numeric, Range
 
 from .study import INPUTS, Column, Faults, Study
 
 FEW = 0.1
 """Part of all that is possible above which a half-width is shown by an example."""
-SETTINGS = {"holders", "epsilon", "depth", "label_part", "looks", "mechanism", "parameters"}
+SETTINGS = {
+    "holders",
+    "epsilon",
+    "depth",
+    "label_part",
+    "looks",
+    "mechanism",
+    "parameters",
+    "prevalence",
+}
 """Settings on which the precision depends, beside the label."""
 OF_LABEL = (
     "kind",
@@ -81,7 +90,8 @@ def known_of(study: Study, settings: Publication | None, faults: Faults) -> Know
     if shares is not None:
         kind = kind_of(label)
         share = percent(shares[kind.headline], whole=True)
-        before = f"If {share} say {as_answer(kind.names[kind.headline])}, as in your file: "
+        source = "stated" if settings.prevalence else "in your file"
+        before = f"If {share} say {as_answer(kind.names[kind.headline])}, as {source}: "
     if 0 < len(settings.disclosed) < features:
         said = f"{said} or less"  # by the groups that the file allows
     when, few = " at one look, at the end", ""
@@ -112,8 +122,8 @@ def _wholes(field: str) -> list[str]:
 
 
 def _label_of(column: Column, settings: Publication) -> tuple[Label | None, Floats | None]:
-    """The label as far as its figures' precision depends on it, and the shares of its classes in
-    the file; None where nothing tells."""
+    """The label as far as its figures' precision depends on it, and the shares of its classes, as
+    stated or in the file; None where nothing tells."""
     found, name = column.found, settings.label
     if (settings.label_type or found.label_type) == "range":
         if settings.label_range is None:
@@ -134,7 +144,9 @@ def _label_of(column: Column, settings: Publication) -> tuple[Label | None, Floa
         return None, None
     try:
         label = with_headline(name, classes, settings.headline)
-    except InvalidPublicData:
+        y = np.repeat(np.arange(len(classes)), [rows[name] for name in classes])
+        stated = stated_prevalence(settings.prevalence, label, y.astype(np.float64))
+    except (InvalidPublicData, InvalidRequest):
         return None, None
-    known = np.array([rows[name] for name in classes])
-    return label, known / rows.total() if rows.total() else None
+    known = np.bincount(y, minlength=len(classes))
+    return label, known / len(y) if stated is None and len(y) else stated

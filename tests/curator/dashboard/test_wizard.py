@@ -350,6 +350,11 @@ def test_what_may_be_missing_is_decided() -> None:
     [
         ({"holders": "2000"}, "about ± "),
         ({"label": "job", "holders": "2000"}, "If 35\u00a0% say smith, as in your file: about ± "),
+        (
+            {"label": "job", "holders": "2000", "prevalence": "smith=.02"},
+            "If 2\u00a0% say smith, as stated: about ± ",
+        ),
+        ({"label": "job", "holders": "2000", "prevalence": "smith=.6\nbaker=.6"}, ""),
         ({"label": "hours", "holders": "20000"}, "mean about ± "),
         ({"holders": "3"}, "too few people to tell anything"),
         ({"holders": "many"}, ""),
@@ -374,10 +379,11 @@ def test_the_precision_stands_beside_the_people(fields: dict[str, Any], text: st
         {"holders": "3000"},
         {"holders": "21000", "looks": "once"},
         {"label": "job", "holders": "9000"},
+        {"label": "job", "holders": "9000", "prevalence": "smith=.02"},
         {"label": "hours", "holders": "15000"},
         {"holders": "9000"} | {f"columns.{place}.disclosed": True for place in range(4)},
     ],
-    ids=["classes", "once", "three", "number", "all disclosed"],
+    ids=["classes", "once", "three", "stated", "number", "all disclosed"],
 )
 def test_the_precision_beside_the_people_is_the_plans(fields: dict[str, Any]) -> None:
     """In its digits, but for the last; before, "± 6" of a plan of ± 5.7, and of disclosed columns
