@@ -346,15 +346,25 @@ class ReviewedColumn:
                     "decimal mark of the file, or write the column in one way."
                 )
                 return
-        dressed = [DRESSED.fullmatch(text) for text in counts]
-        units = {found[3].strip() for found in dressed if found} - {")"}
+        dressed = {text: found for text in counts if (found := DRESSED.fullmatch(text))}
+        units = {found[3].strip() for found in dressed.values()} - {")"}
         dates = any(map(DATE.fullmatch, counts))
-        addresses = all(map(ADDRESS.fullmatch, counts))
-        if all(dressed) and len(units) <= 1 and len(counts) > 1 and not (dates or addresses):
+        addresses = all(map(ADDRESS.fullmatch, dressed))
+        if len(units) > 1 or len(dressed) < 2 or dates or addresses:
+            return
+        rows = sum(counts[text] for text in dressed)
+        others = sorted(set(counts) - set(dressed))
+        becomes = f"becomes {len(counts)} categories: to make it a number"
+        if not others:
             yield (
-                f"has numbers written such as {first!r}, and becomes {len(counts)} categories: to "
-                "make it a number, leave in its cells the digits 0 to 9, a sign and a decimal mark "
-                "only, and state its unit."
+                f"has numbers written such as {first!r}, and {becomes}, leave in its cells the "
+                "digits 0 to 9, a sign and a decimal mark only, and state its unit."
+            )
+        elif rows >= LIKE_A_NUMBER * counts.total():
+            yield (
+                f"has {rows} numbers written such as {min(dressed)!r} and "
+                f"{counts.total() - rows} other texts ({some_of(map(repr, others))}), so it "
+                f"{becomes}, empty those cells."
             )
 
 
