@@ -4,7 +4,7 @@
     task = curator.create("public.csv", label="readmitted", epsilon=1.0)
     ...                                    # holders answer curator.task_url(task)
     curator.fit(task)
-    curator.predict(task, [{"age": 70, "ward": "B"}]).labels
+    curator.predict(task, [{"age": 70, "ward": "B"}])["label"]
 
 Answers about tasks and models are the API's JSON documents (docs/api.md) as dicts, all others
 results of ``privet.admin.results``, as are those of any new method. Every refusal is raised as the

@@ -10,7 +10,7 @@ from privet.admin.results import AuditLogEntry, CuratorKey, IssuedToken, Token
 from privet.protocol.errors import InvalidRequest
 
 from .options import command_of, remote
-from .output import SHORT_ID, err, print_table, prints, when
+from .output import SHORT_ID, print_table, prints, say, when
 
 tokens = typer.Typer(no_args_is_help=True, help="Issue and revoke tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
@@ -19,7 +19,7 @@ keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed wit
 @prints(IssuedToken)
 def _print_token(made: IssuedToken) -> None:
     typer.echo(made.token)
-    err().print("It will not be shown again.")
+    say("It will not be shown again.")
 
 
 @prints(list[Token])
@@ -83,7 +83,7 @@ def revoke(
 ) -> None:
     """End a token at once."""
     api.revoke_token(name, last=last)
-    err().print(f"Token {name} is revoked.")
+    say(f"Token {name} is revoked.")
 
 
 @keys.command(epilog="Example: privet key make clinic.key")
@@ -98,4 +98,4 @@ def make(
     except FileExistsError:
         raise InvalidRequest(f"{path} already exists: keep it, or name another file.") from None
     typer.echo(read_key(path).key.hex())
-    err().print("Holders pin this with --curator-key. Keep the file secret.")
+    say("Holders pin this with --curator-key. Keep the file secret.")

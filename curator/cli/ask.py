@@ -15,7 +15,7 @@ from privet.protocol.limits import MAX_NAME_LENGTH
 from privet.tables.cells import typed_number
 
 from .options import AsJson, remote, with_settings
-from .output import PLAIN, err, print_json, show_link
+from .output import print_json, say, show_link
 
 EPSILON = 1.0
 LABEL = "answer"
@@ -64,19 +64,18 @@ def ask(
     if as_json:
         print_json({**view, "link": link, "plan": said_beforehand})
         return
-    err().print(f"Task {view['id']} asks with epsilon {view['epsilon']:g}.", **PLAIN)
-    err().print(f"{said_beforehand}.", **PLAIN)
+    say(f"Task {view['id']} asks with epsilon {view['epsilon']:g}.")
+    say(f"{said_beforehand}.")
     if link is None:
         typer.echo(api.task_url(view))
-        err().print(
+        say(
             "Programs answer there (privet-holder answer). For people name a relay, at "
             f"{api.url}/tasks/{view['id']}#holders: this command then prints the link to its "
-            "answer page.",
-            **PLAIN,
+            "answer page."
         )
         return
     if relay.fault:
-        err().print(f"Nobody can answer there now: {relay.fault}", **PLAIN)
+        say(f"Nobody can answer there now: {relay.fault}")
     show_link(link, code=sys.stdout.isatty() and not relay.is_local)
 
 

@@ -15,14 +15,14 @@ from privet.protocol.wire import printable
 
 from .database import DEFAULT, Database, opened
 from .options import Yes
-from .output import PLAIN, SHORT_ID, err, print_table
+from .output import SHORT_ID, err, print_table, say, when
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from ..datastore.backup_folder import Contents, FoundBackup
 
-MINUTE, SECOND = "%Y-%m-%d %H:%M UTC", "%Y%m%dt%H%M%S"
+SECOND = "%Y%m%dt%H%M%S"
 MISSING = "privet_missing_reports"
 WHAT_IS_MISSING = (
     "Reports that were counted later are missing until their holders send them again: as long as "
@@ -55,14 +55,13 @@ def backup(
         raise InvalidRequest(f"{place} is no folder: --keep-days needs one.")
     with err().status("Copying ..."), opened(database) as source:
         file, rows = backup_folder.add_backup(source, place, time.time())
-    err().print(
+    say(
         f"Copied {rows} rows to {file}: check it with 'privet verify'. The signing key is not in "
-        "it: keep a copy of that as well.",
-        **PLAIN,
+        "it: keep a copy of that as well."
     )
     if keep_days is not None:
         for old in backup_folder.prune(place, keep_days):
-            err().print(f"Removed {old}.", **PLAIN)
+            say(f"Removed {old}.")
 
 
 def restore(
@@ -91,7 +90,7 @@ def ask_again(database: Database = DEFAULT) -> None:
         until = max((now, *(listed.created for listed in store.tasks.listed())))
         while store.audit.ask_again(entry, until, store.facts.read(RESTORED)) is None:
             continue  # a curator was first
-    err().print(WHAT_IS_MISSING, **PLAIN)
+    say(WHAT_IS_MISSING)
 
 
 def recover(
@@ -138,33 +137,30 @@ def recover(
         raise InvalidRequest(f"The database {present}: run this without --yes, and decide.")
     aside = _name_aside(at) if present else ""
     if present:
-        err().print(f"The database {present}: it will be moved aside, to {aside}.", **PLAIN)
+        say(f"The database {present}: it will be moved aside, to {aside}.")
     chosen = 0 if yes else _asked(found, faults)
     if faults[chosen]:
         raise StorageFailed(f"{found[chosen].file} cannot be used: {faults[chosen]}")
     _print_restored(_restored(found[chosen].file, database, aside), database)
     if aside:
-        err().print(f"What the database had before is in {aside}.", **PLAIN)
+        say(f"What the database had before is in {aside}.")
     key = found[chosen].contents.key
     if key and key != here:
-        err().print(
+        say(
             f"Its tasks are signed with the key {key}, which is not at {place or 'a file'}: "
-            "put your copy of it there before you start a curator.",
-            **PLAIN,
+            "put your copy of it there before you start a curator."
         )
 
 
 def _print_restored(made: float, database: str) -> None:
-    when = f"{datetime.fromtimestamp(made, UTC):{MINUTE}}"
-    err().print(f"The database is that of {when}. {WHAT_IS_MISSING}", **PLAIN)
+    say(f"The database is that of {when(made)}. {WHAT_IS_MISSING}")
     for task, relays in _relayed_tasks(database):
-        err().print(
+        say(
             printable(
                 f"{task}: reports came through {', '.join(relays)}. A relay sends none a second "
                 "time within 30 days. Within an hour of a curator's start it says how many of its "
                 f"reports were counted, and {MISSING} how many are missing."
-            ),
-            **PLAIN,
+            )
         )
 
 
@@ -204,7 +200,7 @@ def _asked(found: Sequence["FoundBackup"], faults: Sequence[str]) -> int:
         None,
     )
     if offered is None:
-        err().print("None has the reports of all others: look at the tasks and dates.", **PLAIN)
+        say("None has the reports of all others: look at the tasks and dates.")
     number = typer.prompt("Restore which number? 0 for none", offered, type=int, err=True)
     if number not in range(1, len(found) + 1):
         raise InvalidRequest("Nothing was restored, and nothing was changed.")
@@ -218,7 +214,7 @@ def _print_backups(
         (
             str(number),
             each.file.name,
-            f"{datetime.fromtimestamp(each.made, UTC):{MINUTE}}" if each.made else "-",
+            when(each.made) if each.made else "-",
             len(each.contents.reports),
             each.contents.total,
             fault or "fits",
@@ -320,6 +316,6 @@ def _check_unused(address: str) -> None:
     try:
         check_unused(engine)
     except DatabaseError as error:
-        err().print(f"The file cannot be opened ({error.orig}): nobody can be using it.", **PLAIN)
+        say(f"The file cannot be opened ({error.orig}): nobody can be using it.")
     finally:
         engine.dispose()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from privet.protocol.wire import printable
 
 from ..settings import Settings
 from .options import AsJson
-from .output import PLAIN, SHORT_ID, err, print_json, print_table
+from .output import SHORT_ID, err, print_json, print_table, say, when
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -77,18 +76,14 @@ def verify(
         title = "Recomputed from the report ids and the sums"
         print_table(title, ("task", "name", "reports", "result"), rows)
         if mark is not None:
-            made = datetime.fromtimestamp(mark.made, UTC)
-            err().print(
-                f"A complete backup of {made:%Y-%m-%d %H:%M} UTC, SHA-256 {mark.digest}.", **PLAIN
-            )
+            say(f"A complete backup of {when(mark.made)}, SHA-256 {mark.digest}.")
         if compared is not None and not differences:
-            err().print("Both databases hold the same reports.", **PLAIN)
-        err().print(f"The audit log has {chain.entries} entries; head {chain.head}", **PLAIN)
+            say("Both databases hold the same reports.")
+        say(f"The audit log has {chain.entries} entries; head {chain.head}")
     if newer and not faults:
-        err().print(
+        say(
             f"Reports were counted since the backup, in {len(differences)} of the buckets; nothing "
-            "else differs.",
-            **PLAIN,
+            "else differs."
         )
         raise typer.Exit(EXIT_NEWER)
     faults += differences
@@ -127,11 +122,10 @@ def migrate(
     with err().status("Migrating ..."), opened(database) as engine:
         found = backup.migrate(engine, rolling=rolling, keep_unread=keep_unread)
     for unread in found.unread.values():
-        err().print(printable(f"Not read: {unread}"), **PLAIN)
-    err().print(
+        say(printable(f"Not read: {unread}"))
+    say(
         "The database has this version's tables. "
-        f"Open tasks: {found.collecting}. Models that serve: {found.serving}.",
-        **PLAIN,
+        f"Open tasks: {found.collecting}. Models that serve: {found.serving}."
     )
 
 
@@ -208,7 +202,7 @@ def collect(
         ]
         print_table("Collected", ("task", "files", "reports"), rows)
         for fault in faults:
-            err().print(printable(fault), **PLAIN)
+            say(printable(fault))
     if faults:
         raise MalformedReport(f"{len(faults)} things could not be collected; the rest was counted.")
 
@@ -249,13 +243,13 @@ def connected(client: Callable[..., Any], scheduler: str) -> Any:
             break
         except OSError:
             if not said:
-                err().print(f"No Dask scheduler answers at {scheduler} yet: waiting for it ...")
+                say(f"No Dask scheduler answers at {scheduler} yet: waiting for it ...")
             said = True
             time.sleep(CONNECT_SECONDS / 5)
         except (ValueError, ImportError) as error:
             raise InvalidRequest(f"{scheduler} is no address of a scheduler: {error}.") from None
     if not found.nthreads():
-        err().print(f"The Dask scheduler at {scheduler} has no workers yet: waiting for one ...")
+        say(f"The Dask scheduler at {scheduler} has no workers yet: waiting for one ...")
         found.wait_for_workers(1)
     return found
 

@@ -17,7 +17,7 @@ from privet.protocol.calls import API, KEY, PROBLEM_MEDIA_TYPE, RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 from .options import AsJson, Insecure, Token
-from .output import PLAIN, err, print_json
+from .output import err, print_json, say
 
 if TYPE_CHECKING:
     import httpx
@@ -84,7 +84,7 @@ def doctor(
             print(f"{'WRONG' if each.wrong else 'ok':<6} {each.what:<10} {each.sentence}")
     wrong = sum(each.wrong for each in found)
     if wrong:
-        err().print(f"{wrong} of {len(found)} things are wrong.", **PLAIN)
+        say(f"{wrong} of {len(found)} things are wrong.")
         raise typer.Exit(1)
 
 

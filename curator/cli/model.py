@@ -32,14 +32,13 @@ from privet.tables.text_format import HELP, Encoding, Separator, Stated, TextFor
 
 from .options import AsJson, ExportFile, Force, ModelNumber, TaskName, command_of, parsed, remote
 from .output import (
-    PLAIN,
     check_free,
-    err,
     lost_in,
     naming_target,
     print_facts,
     print_json,
     print_table,
+    say,
     show_reading,
     when,
     write_export,
@@ -103,7 +102,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model from the reports so far, and keep it under the next number."""
-    fitted = api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
+    fitted = api.fit(task, estimator, promote=promote, **parsed(parameter))
     status = api.status(task)
     model = {**fitted, "growth": status["growth"], "serving": status["serving"]}
     if as_json:
@@ -121,21 +120,19 @@ def _print_models(summaries: list[Document]) -> None:
 models = command_of(CuratorClient.models, _print_models)
 
 
-@remote()
+def _print_promoted(model: Document) -> None:
+    say(f"Model {model['number']} is {' and '.join(model['aliases'])}.")
+
+
+@remote(_print_promoted)
 def promote(
     api: CuratorClient,
     task: TaskName,
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the model.")],
     alias: Annotated[str, typer.Option("--as", help="Alias of the model.")] = "serving",
-    *,
-    as_json: AsJson = False,
-) -> None:
+) -> Document:
     """Let a model predict from now on; an earlier one can be promoted again."""
-    promoted = api.promote(task, number, alias)
-    if as_json:
-        print_json(promoted)
-    else:
-        err().print(f"Model {number} is {alias}.", **PLAIN)
+    return api.promote(task, number, alias)
 
 
 @remote()
@@ -441,14 +438,14 @@ def _deliver(
         print_json({**predicted, **copied, **({"problems": table.problems} if wrong else {})})
     elif out is not None:
         write_predictions(out, header, rows, table.format)
-        err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
+        say(f"Wrote {len(rows)} rows to {out}.")
     else:
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_LISTED])
         if len(rows) > ROWS_LISTED:
-            err().print(f"The first {ROWS_LISTED} of {len(rows)} rows; --out writes them all.")
+            say(f"The first {ROWS_LISTED} of {len(rows)} rows; --out writes them all.")
     _warn_of_outside(predicted["outside"])
     if wrong:
-        err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)
+        say(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}")
     if len(wrong) == len(table.problems):
         raise typer.Exit(1)
 
@@ -462,10 +459,9 @@ def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
     rows = sum(map(bool, outside))
     names = ", ".join(dict.fromkeys(name for of_row in outside for name in of_row))
     if rows:
-        err().print(
+        say(
             f"{rows} of {len(outside)} records have a value outside the published range of "
-            f"{names}, which counts as the nearest end of the range.",
-            **PLAIN,
+            f"{names}, which counts as the nearest end of the range."
         )
 
 

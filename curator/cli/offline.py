@@ -10,7 +10,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.tables.text_format import OF_FILE
 
 from .options import AsJson, PublicFile, with_settings
-from .output import err, print_json, print_table
+from .output import err, print_json, print_table, say
 
 OF_COLUMNS = (
     "label",
@@ -54,7 +54,7 @@ def encode(
         print_table("Encoded columns", ("place", "column"), enumerate(columns))
     if file is not None:
         file.write_bytes(as_csv(table))
-        err().print(f"Wrote {table.num_rows} encoded records to {file}.")
+        say(f"Wrote {table.num_rows} encoded records to {file}.")
 
 
 def version() -> None:

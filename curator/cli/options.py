@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -89,12 +89,11 @@ def with_settings(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         def command(*arguments: Any, **options: Any) -> Any:
-            given = {each.name: options.pop(each.name) for each in inputs}
-            settings = {
-                each.name: _read(each, given[each.name])
-                for each in inputs
-                if given[each.name] not in (None, [])
-            }
+            settings = {}
+            for each in inputs:
+                given = options.pop(each.name)
+                if given not in (None, []):
+                    settings[each.name] = _read(each, given)
             return function(*arguments, settings=settings, **options)
 
         parameters: list[inspect.Parameter] = []
@@ -135,12 +134,9 @@ def _option_of(setting: Input, required: bool) -> inspect.Parameter:
     names = [f"--{flag}/--no-{flag}"] if setting.kind == "flag" else [f"--{flag}"]
     option = typer.Option(*names, help=help_text, show_default=False, **more)
     kind = kinds[setting.kind]
-    return inspect.Parameter(
-        setting.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if required else None,
-        annotation=Annotated[kind if required else kind | None, option],
-    )
+    if required:
+        return _keyword(setting.name, Annotated[kind, option], inspect.Parameter.empty)
+    return _keyword(setting.name, Annotated[kind | None, option])
 
 
 def _read(setting: Input, given: Any) -> Any:
@@ -178,10 +174,9 @@ def remote(
     The command also has --url, --insecure-http, --token if ``token``, and --json if there is a
     ``show``, which prints for people what the function returns.
     """
-    shared = _options({"url": Url}, DEFAULT_URL)
-    shared += _options({"insecure_http": Insecure}, default=False)
-    shared += _options({"token": Token}) if token else []
-    shared += _options({"as_json": AsJson}, default=False) if show else []
+    shared = [_keyword("url", Url, DEFAULT_URL), _keyword("insecure_http", Insecure, default=False)]
+    shared += [_keyword("token", Token)] if token else []
+    shared += [_keyword("as_json", AsJson, default=False)] if show else []
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
         def command(
@@ -243,12 +238,9 @@ def _parameter_of(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=Annotated[kind, option])
 
 
-def _options(annotations: Mapping[str, Any], default: Any = None) -> list[inspect.Parameter]:
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(name, keyword, default=default, annotation=annotation)
-        for name, annotation in annotations.items()
-    ]
+def _keyword(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def _declared(
@@ -261,13 +253,13 @@ def _declared(
     return command
 
 
-def parsed(pairs: list[str] | None, option: str) -> dict[str, Any]:
-    """The values of an ``option`` given as ``NAME=JSON``; raises ``InvalidRequest``."""
+def parsed(pairs: list[str] | None) -> dict[str, Any]:
+    """The values of --parameter, given as ``NAME=JSON``; raises ``InvalidRequest``."""
     parsed: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise InvalidRequest(f"{option} {pair}: write it as NAME=VALUE, for example seed=3.")
+            raise InvalidRequest(f"--parameter {pair}: write it as NAME=VALUE, for example seed=3.")
         try:
             parsed[name] = json.loads(value)
         except json.JSONDecodeError:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
-from privet.learning.core.amounts import amount
+from privet.learning.core.amounts import amount, in_figures
 from privet.learning.task_building.columns import Table as ReadTable
 from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.lifecycle import LOSSES_FOUND
@@ -30,8 +30,6 @@ OF_SETTINGS = re.compile(
     r"=(?:…|(?P<columns>\[[^\]]*\])|(?P<names>\{.*?\}))\)"
 )
 """A setting that a sentence names in brackets, as Python takes it."""
-PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
-"""Options for text that may be copied: neither wrapped nor coloured."""
 
 
 def out() -> Console:
@@ -75,6 +73,11 @@ def show_link(link: str, *, code: bool) -> None:
         segno.make(link, error="m", micro=False).terminal(compact=True)
 
 
+def say(sentence: str) -> None:
+    """Print a sentence beside the output; neither wrapped nor coloured, since it may be copied."""
+    err().print(sentence, soft_wrap=True, highlight=False, markup=False)
+
+
 def print_error(detail: str) -> None:
     err().print(f"[bold red]Error:[/] {escaped(with_options(detail))}", soft_wrap=True)
 
@@ -97,7 +100,7 @@ def with_options(text: str) -> str:
 def print_remarks(remarks: Iterable[str]) -> None:
     """Print what looks wrong about a file."""
     for remark in remarks:
-        err().print(f"Please check: {with_options(remark)}", **PLAIN)
+        say(f"Please check: {with_options(remark)}")
 
 
 def check_free(path: Path | None, force: bool = False) -> None:
@@ -124,7 +127,7 @@ def write_export(content: bytes, what: str, out: Path | None, default: str, *, f
     check_free(target, force)
     with naming_target(target):
         target.write_bytes(content)
-    err().print(f"Wrote {what} to {target} ({len(content)} bytes).")
+    say(f"Wrote {what} to {target} ({len(content)} bytes).")
 
 
 def print_table(
@@ -157,9 +160,9 @@ def show_reading(table: ReadTable, *, rows: bool = False) -> None:
     if rows:
         print_table(form.in_words(), list(table), table.first_rows)
     elif form.sheet or Stated(form.encoding, form.separator, form.decimal) != AS_PROGRAMS_WRITE:
-        err().print(form.in_words(), **PLAIN)
+        say(form.in_words())
     for name, note in table.notes.items():
-        err().print(f"{printable(name)!r} {note}", **PLAIN)
+        say(f"{printable(name)!r} {note}")
 
 
 def print_facts(title: str, facts: Mapping[str, Any]) -> None:
@@ -186,10 +189,6 @@ def as_text(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def day(moment: str) -> str:
-    return datetime.fromisoformat(moment).strftime("%Y-%m-%d")
-
-
 def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Reports that relays lost, by the reason in words."""
     lost = Counter[str]()
@@ -198,10 +197,8 @@ def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return lost
 
 
-def when(moment: str | datetime) -> str:
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    return moment.strftime("%Y-%m-%d %H:%M UTC")
+def when(moment: str | datetime | float) -> str:
+    return in_figures(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
 
 
 def escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from privet.learning.core.amounts import amount, figure
 from privet.protocol.lifecycle import Phase
 
 from .options import ExportFile, Force, TaskName, command_of, remote
-from .output import PLAIN, SHORT_ID, err, out, print_table, when, write_export
+from .output import SHORT_ID, print_table, say, when, write_export
 
 ROWS_LISTED = 20
 
@@ -31,10 +31,9 @@ def _print_panel(panel: Document) -> None:
     print_table("Waves", ("wave", "task", "dates, in UTC", "state", "reports", "models"), rows)
     for wave in panel["waves"]:
         if wave["held"] or wave["lost"]:
-            out().print(
+            typer.echo(
                 f"Of wave {wave['wave']} relays hold about {wave['held']} reports, and lost "
-                f"{wave['lost']}, too late or too few to be sent on.",
-                **PLAIN,
+                f"{wave['lost']}, too late or too few to be sent on."
             )
     numbers = sorted({each["wave"] for line in panel["lines"] for each in line["figures"]})
     rows = [(line["name"], *map(_figure, line["figures"])) for line in panel["lines"]]
@@ -53,7 +52,7 @@ def _print_panel(panel: Document) -> None:
     if rows:
         columns = ("where", "", "waves", "from and to", "change, 95 % interval")
         print_table("Changes, the most certain first", columns, rows)
-    out().print(panel["sentence"], soft_wrap=True, markup=False, highlight=False)
+    typer.echo(panel["sentence"])
 
 
 def _signed(number: float) -> str:
@@ -71,7 +70,7 @@ app.command("status", epilog="Example: privet panel status Months")(
 
 def _print_models(models: list[Document]) -> None:
     if not models:
-        out().print("Every wave has a model of all its reports.", **PLAIN)
+        typer.echo("Every wave has a model of all its reports.")
         return
     rows = [(each["wave"], each["number"], each["estimator"]) for each in models]
     print_table("Models", ("wave", "model", "estimator"), rows)
@@ -86,7 +85,7 @@ def fit(api: CuratorClient, task: TaskName) -> list[Document]:
     """
     models = []
     for model in api.fit_waves(task):
-        err().print(f"Wave {model['wave']} has model {model['number']}.", **PLAIN)
+        say(f"Wave {model['wave']} has model {model['number']}.")
         models.append(model)
     return models
 

@@ -31,7 +31,7 @@ from privet.learning.task_building.schema import infer_features, label_alone
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 from .options import FILE, with_settings
-from .output import PLAIN, err, show_link
+from .output import say, show_link
 from .task import show_review
 
 START_SECONDS = 120.0
@@ -138,7 +138,7 @@ def pilot(
         infer_features(prepared(table, declared), declared)  # raises for ids and free texts
         if remarks and not yes:
             raise InvalidRequest(LOOKS_WRONG)
-    err().print("Starting curator, relay and answer page ...", **PLAIN)
+    say("Starting curator, relay and answer page ...")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     away = _own_address() if phone and host is None else host
     for number in SIGNALS:
@@ -148,7 +148,7 @@ def pilot(
         _run(servers, folder, away, ports, public, settings, browser=browser)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    err().print(f"Stopped. The same command goes on from {folder}.", **PLAIN)
+    say(f"Stopped. The same command goes on from {folder}.")
 
 
 def _run(
@@ -220,25 +220,22 @@ def _run(
 
 def _introduce(page: str, link: str | None, token: str, folder: Path, away: str | None) -> None:
     """Print the addresses for the asker and for people, and where everything is kept."""
-    say = err().print
-    say("One operator runs curator and relay here: for a trial.", **PLAIN)
-    say(f"You: {_signed_in(page, token)}", **PLAIN)
+    say("One operator runs curator and relay here: for a trial.")
+    say(f"You: {_signed_in(page, token)}")
     if link is not None:
-        say("People:", **PLAIN)
+        say("People:")
         show_link(link, code=sys.stdout.isatty())
     if away is None:
         say(
             "Only this machine can open these. Stop it and add --phone to let phones in the same "
             "network answer.",
-            **PLAIN,
         )
     else:
         say(
             f"Phones in the same network reach {away}. Each browser warns once: the certificate is "
             "this machine's own, and no authority has signed it.",
-            **PLAIN,
         )
-    say(f"Everything is kept in {folder}. Ctrl-C ends it.", **PLAIN)
+    say(f"Everything is kept in {folder}. Ctrl-C ends it.")
 
 
 def _signed_in(page: str, token: str) -> str:

@@ -11,7 +11,7 @@ from privet.protocol.limits import BATCH, DELTA
 from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import PLAIN, err, out, print_json, print_remarks
+from .output import err, out, print_json, print_remarks
 
 
 @with_settings(TaskSettings, required=("label", "holders"))
@@ -94,8 +94,6 @@ def plan(
     elif board:
         typer.echo(result.board)
     else:
-        console = out()
-        lines = [
-            fill(line, console.width, break_on_hyphens=False) for line in str(result).splitlines()
-        ]
-        console.print("\n".join(lines), **PLAIN)
+        width = out().width
+        for line in str(result).splitlines():
+            typer.echo(fill(line, width, break_on_hyphens=False))

@@ -35,15 +35,12 @@ from .options import (
     with_settings,
 )
 from .output import (
-    PLAIN,
     SHORT_ID,
-    day,
-    err,
-    out,
     print_facts,
     print_json,
     print_remarks,
     print_table,
+    say,
     show_reading,
     when,
 )
@@ -98,17 +95,16 @@ def create(
         return
     print_view(view)
     if view["waves"]:
-        err().print("Holders answer this address at any time: their device knows its turn.")
+        say("Holders answer this address at any time: their device knows its turn.")
     if kept := sorted({*settings.get("disclosed", ())} - {*view["task"].get("disclosed", ())}):
-        err().print(
+        say(
             f"The task hides {', '.join(kept)} too: so few disclosed groups are large enough that "
             "levels below "
-            "them tell more. With --hidden-depth it would disclose all that it may.",
-            **PLAIN,
+            "them tell more. With --hidden-depth it would disclose all that it may."
         )
     if response.status_code == 200:
-        err().print("The same task existed already; nothing was changed.")
-    err().print(f"Holders answer: privet-holder answer {api.task_url(view)}", **PLAIN)
+        say("The same task existed already; nothing was changed.")
+    say(f"Holders answer: privet-holder answer {api.task_url(view)}")
 
 
 def _in_panel(view: Document) -> dict[str, Any]:
@@ -137,10 +133,7 @@ def show_review(
     print_remarks(remarks)
     if settings.depth is None and "holders" not in settings.model_fields_set:
         planned = "all in the register" if registered else f"{settings.holders} reports"
-        err().print(
-            f"The depth is chosen for {planned}: set --holders if you expect another number.",
-            **PLAIN,
-        )
+        say(f"The depth is chosen for {planned}: set --holders if you expect another number.")
     return remarks
 
 
@@ -168,10 +161,9 @@ def _check(
         label = infer_label(columns, parsed_settings)
     if parsed_settings.waves and parsed_settings.lifetime > TASK_CAP:
         remarks.append("the lifetime epsilon")
-        err().print(
+        say(
             f"Please check: All waves together cost epsilon {parsed_settings.lifetime:g}, and "
-            f"people's devices refuse more than {TASK_CAP:g} unless told otherwise.",
-            **PLAIN,
+            f"people's devices refuse more than {TASK_CAP:g} unless told otherwise."
         )
     tasks = [task for task in api.tasks() if task["wave"] is None]
     named = [task["id"] for task in tasks if task["name"] == settings["name"]]
@@ -180,10 +172,9 @@ def _check(
             print_table("Would be published as", FEATURE_COLUMNS, [*map(_feature, features)])
         print_facts("Label", {"is": _label(label.model_dump())})
     if named and ask:
-        err().print(
+        say(
             f"A task {settings['name']!r} already exists ({named[0][:SHORT_ID]}). Unless this is "
-            "the same task, commands then need the ids of both; --name gives another name.",
-            **PLAIN,
+            "the same task, commands then need the ids of both; --name gives another name."
         )
     if ask and sys.stdin.isatty():
         typer.confirm("A published task cannot be changed. Publish it?", abort=True)
@@ -200,7 +191,7 @@ def _print_tasks(tasks: list[Document]) -> None:
             _state(t),
             t["label"],
             t["epsilon"],
-            day(t["created"]),
+            when(t["created"]).partition(" ")[0],
         )
         for t in tasks
     ]
@@ -224,7 +215,7 @@ def print_view(view: Document) -> None:
         facts["groups"] = "counted in a register of the people asked"
     if view["public_model"] is not None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
-    out().print(f"Task {view['id']}", **PLAIN)
+    typer.echo(f"Task {view['id']}")
     print_facts(view["name"], facts)
     _print_waves(view)
     features = FEATURES.validate_python(task["features"])
@@ -246,7 +237,7 @@ def print_view(view: Document) -> None:
         rows = [[cell["holders"], " and ".join(cell["where"])] for cell in cells]
         print_table(title, ["holders expected", "where"], rows)
     if len(view["strata"]) == 1:
-        err().print(
+        say(
             "Reports disclose nothing: no part of the public records is evidence of a large enough "
             "group, or all levels split on hidden columns. Give more public records, a smaller "
             "--smallest-group, or more --depth than --hidden-depth."
@@ -254,14 +245,14 @@ def print_view(view: Document) -> None:
     elif view["strata"]:
         least = min(cell["holders"] for cell in view["strata"])
         if least < SMALLEST_GROUP:
-            err().print(
+            say(
                 f"One group is expected to have only {least} people, so holders refuse this task "
                 f"unless they set --smallest-group {least}; the answer page always refuses it."
             )
 
 
 def _print_move(summary: Document) -> None:
-    err().print(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
+    say(f"Task {summary['id'][:SHORT_ID]} is {summary['state']}.")
 
 
 app.command("list", epilog="Example: privet task list")(
@@ -310,13 +301,13 @@ def invite(
     if file is not None:
         with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out_file:
             out_file.writelines(f"{invitation}\n" for invitation in invitations)
-        err().print(f"Wrote {count} invitations to {file}.", **PLAIN)
+        say(f"Wrote {count} invitations to {file}.")
     elif as_json:
         print_json({"invitations": invitations})
     else:
         for invitation in invitations:
             typer.echo(invitation)
-        err().print("They will not be shown again. A holder answers with --invitation.", **PLAIN)
+        say("They will not be shown again. A holder answers with --invitation.")
 
 
 app.command("invitations", epilog="Example: privet task invitations Readmission")(
@@ -340,7 +331,7 @@ def uninvite(
         raise typer.BadParameter("give either --file or --all")
     chosen = None if file is None else file.read_text(encoding="utf-8").split()
     revoked = api.revoke_invitations(task, chosen)
-    err().print(f"{revoked} invitations can no longer be used.", **PLAIN)
+    say(f"{revoked} invitations can no longer be used.")
 
 
 @app.command(epilog="Example: privet task delete Readmission")
@@ -353,7 +344,7 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
         reports, relays = status["reports"], status.get("relays") or ()
         if held := sum(relay["held"] for relay in relays):
             lost = f"Relays hold about {thousands(held)} reports of it, which would be lost."
-            err().print(lost, **PLAIN)
+            say(lost)
         (name,) = (listed["name"] for listed in api.tasks() if listed["id"] == task_id)
         typer.confirm(
             f"Permanently delete {printable(name)!r} ({task_id[:SHORT_ID]}) with its "
@@ -361,7 +352,7 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
             abort=True,
         )
     api.remove(task_id)
-    err().print(f"Task {task_id[:SHORT_ID]} is deleted.")
+    say(f"Task {task_id[:SHORT_ID]} is deleted.")
 
 
 def _state(summary: Document) -> str:

@@ -1,9 +1,9 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf, log
 from typing import Annotated, Any
 
@@ -73,14 +73,14 @@ from privet.protocol.errors import (
     TooLarge,
     problem_of,
 )
-from privet.protocol.features import Classes, Measured
+from privet.protocol.features import Classes, Label, Measured
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number, typed_value
 from privet.tables.text_format import Stated
 
 from ..http.model_files import exported
-from ..http.requests import TheCurator, count_as_post, while_waited
+from ..http.requests import TheCurator, attached, count_as_post, while_waited
 from ..operations import models, panels, predictions
 from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
@@ -240,32 +240,26 @@ def predict(
     asking = PredictRequest(model=number, records=[record])
     answers = predictions.predict(curator, visitor, task_id, asking)
     (predicted,) = answers.as_records()["predictions"]
-    model, untold = answers.model.model, is_untold(task, predicted)
+    model, guess = answers.model.model, Guess(task.label, predicted)
     partition, known = model.partition, predictions.public_figures(curator, task_id, model)
+    leaf = int(partition.leaves[predicted["cell"]])
     return page(
         request,
         "prediction.html",
         task=task,
         question=asked(task.label),
-        said=guess_in_words(task, predicted),
-        answer_said=answer_in_words(task, predicted),
-        beside=beside_guess(task, predicted, known, model, visitor.file) if untold else "",
+        guess=guess,
+        beside=guess.beside(known, model, visitor.file) if guess.untold else "",
         counted=counted_in(task, record, predicted["outside"]),
-        certain=is_certain(task, predicted),
-        likeliest=likeliest_in_cell(task, predicted),
-        untold=untold,
         states_cells=model.states_cells,
         unstated=unstated_of(task),
-        splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
-        nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
+        splits=readable_path(partition, task.columns, leaf),
+        nodes=path_to(partition, leaf),
         number=number,
         record=record,
         names=readable_names(task.columns),
         answered=answered,
-        prediction=predicted,
-        rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),
-        text=number_of(task, predicted),
     )
 
 
@@ -527,9 +521,7 @@ async def export(
 @router.get("/models/{number}/card", dependencies=[Readers])
 def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
     text = models.read_card(curator, visitor, task_id, number)
-    name = f"card-{task_id[:12]}-{number}.md"
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type="text/markdown", headers=disposition)
+    return attached(text, "text/markdown", f"card-{task_id[:12]}-{number}.md")
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -561,15 +553,8 @@ def picture(
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
-        return {
-            **parts,
-            "svg": None,
-            "cells": [],
-            "note": "",
-            "of_ranges": "",
-            "colors": "",
-            "axis": None,
-        }
+        texts = {"note": "", "of_ranges": "", "colors": ""}
+        return {**parts, **texts, "svg": None, "cells": [], "axis": None}
     layout = snapshot.layout(model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
@@ -770,78 +755,91 @@ def even_scores(task: Task) -> dict[str, float]:
     return {"Brier score": (1.0 - 1.0 / slots) / 2.0, "log loss": log(slots)}
 
 
-def is_certain(task: Task, prediction: Mapping[str, Any]) -> bool:
-    """True if a class is surely the likeliest in the record's cell, or a mean's interval says
-    anything."""
-    low, high = prediction["cell_low"], prediction["cell_high"]
-    if not isinstance(task.label, Classes):
-        return not tells_nothing(low, high, *task.label.bounds)
-    return likeliest_in_cell(task, prediction) == str(prediction["label"])
+@dataclass(frozen=True)
+class Guess:
+    """A prediction for one record, in words, and what is certain in the record's cell."""
 
+    label: Label
+    prediction: Mapping[str, Any]
+    """A ``Prediction`` in JSON's types."""
 
-def likeliest_in_cell(task: Task, prediction: Mapping[str, Any]) -> str | None:
-    """The class that is surely the likeliest in the record's cell, if one is."""
-    low, high = prediction["cell_low"], prediction["cell_high"]
-    if not isinstance(task.label, Classes):
-        return None
-    name = max(low, key=low.__getitem__)
-    most = max(end for other, end in high.items() if other != name)
-    return name if low[name] > min(most, 1.0 - low[name]) else None
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The prediction and the cell's figures: a row for each class, or for the mean."""
+        made = self.prediction
+        if not isinstance(self.label, Classes):
+            of_cell = {name: made[name] for name in OF_CELL}
+            return [{"name": self.label.name, "value": made["label"], **of_cell}]
+        return [
+            {"name": name, "value": value, **{kind: made[kind][name] for kind in OF_CELL}}
+            for name, value in made["probabilities"].items()
+        ]
 
+    @property
+    def untold(self) -> bool:
+        """True if the interval of each share of the cell, or of its mean, is all there is."""
+        ends = [(row["cell_low"], row["cell_high"]) for row in self.rows]
+        return all(tells_nothing(low, high, *self.label.bounds) for low, high in ends)
 
-def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:
-    """True if the interval of each share of the record's cell, or of its mean, is all there is."""
-    low, high = prediction["cell_low"], prediction["cell_high"]
-    if not isinstance(task.label, Classes):
-        return tells_nothing(low, high, *task.label.bounds)
-    return all(tells_nothing(low[name], high[name], 0.0, 1.0) for name in low)
+    @property
+    def certain(self) -> bool:
+        """True if the predicted class is surely the likeliest, or a mean's interval says
+        anything."""
+        if isinstance(self.label, Classes):
+            return self.likeliest == self.answer
+        return not self.untold
 
+    @property
+    def likeliest(self) -> str | None:
+        """The class that is surely the likeliest in the cell, if one is."""
+        if not isinstance(self.label, Classes):
+            return None
+        low, high = self.prediction["cell_low"], self.prediction["cell_high"]
+        name = max(low, key=low.__getitem__)
+        most = max(end for other, end in high.items() if other != name)
+        return name if low[name] > min(most, 1.0 - low[name]) else None
 
-def number_of(task: Task, prediction: Mapping[str, Any]) -> Callable[[float], str]:
-    """The text of a number, in no more digits than the interval of the record's cell has."""
-    if is_untold(task, prediction):
-        return partial(in_decimals, decimals=decimals_of(task.label))
-    low, high = prediction["cell_low"], prediction["cell_high"]
-    return lambda number: in_digits((high - low) / 2.0, number)[0]
+    def text(self, number: float) -> str:
+        """A number in no more digits than the interval of the cell has."""
+        if self.untold:
+            return in_decimals(number, decimals=decimals_of(self.label))
+        (row,) = self.rows
+        return in_digits((row["cell_high"] - row["cell_low"]) / 2.0, number)[0]
 
+    @property
+    def answer(self) -> str:
+        """The predicted class, or the number with its unit."""
+        said = self.prediction["label"]
+        if isinstance(self.label, Classes):
+            return str(said)
+        unit = f" {self.label.unit}" if self.label.unit else ""
+        return f"about {self.text(said)}{unit}"
 
-def answer_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
-    """The predicted class, or the number with its unit."""
-    said = prediction["label"]
-    if isinstance(task.label, Classes):
-        return str(said)
-    unit = f" {task.label.unit}" if task.label.unit else ""
-    return f"about {number_of(task, prediction)(said)}{unit}"
+    @property
+    def said(self) -> str:
+        """The prediction as a guess, such as "probably yes (81 %)"."""
+        if not isinstance(self.label, Classes):
+            return self.answer
+        share = self.prediction["probabilities"][self.answer]
+        return f"{'probably' if share > 0.5 else 'most likely'} {self.answer} ({percent(share)})"
 
-
-def guess_in_words(task: Task, prediction: Mapping[str, Any]) -> str:
-    """A prediction as a guess, such as "probably yes (81 %)"."""
-    said = answer_in_words(task, prediction)
-    if not isinstance(task.label, Classes):
-        return said
-    share = prediction["probabilities"][said]
-    return f"{'probably' if share > 0.5 else 'most likely'} {said} ({percent(share)})"
-
-
-def beside_guess(
-    task: Task, prediction: Mapping[str, Any], in_cells: Floats, model: Model, file: str
-) -> str:
-    """A sentence on the prediction's group without any answer: the share of the predicted class, or
-    the mean, of its records in the file, and by the public model; empty without records there."""
-    label, cell = task.label, prediction["cell"]
-    is_share = isinstance(label, Classes)
-    slot = label.classes.index(str(prediction["label"])) if isinstance(label, Classes) else 0
-    mine = known_of(in_cells[cell])[slot]
-    if mine is None:
-        return ""
-    text = percent if is_share else number_of(task, prediction)
-    rest = ""
-    if starts_from_model(model) and model.values_without_reports is not None:
-        rest = f"; the public model expects {text(float(model.values_without_reports[cell, slot]))}"
-    if is_share:
-        answer = as_answer(str(prediction["label"]))
-        return f"Of this group's records in {file} {text(mine)} say {answer}{rest}."
-    return f"The mean of this group's records in {file} is {text(mine)}{rest}."
+    def beside(self, in_cells: Floats, model: Model, file: str) -> str:
+        """A sentence on the cell without any answer: the share of the predicted class, or the mean,
+        of its records in the file, and by the public model; empty without records there."""
+        label, cell = self.label, self.prediction["cell"]
+        is_share = isinstance(label, Classes)
+        slot = label.classes.index(self.answer) if isinstance(label, Classes) else 0
+        mine = known_of(in_cells[cell])[slot]
+        if mine is None:
+            return ""
+        text, rest = percent if is_share else self.text, ""
+        if starts_from_model(model) and model.values_without_reports is not None:
+            expected = text(float(model.values_without_reports[cell, slot]))
+            rest = f"; the public model expects {expected}"
+        if is_share:
+            say = f"say {as_answer(self.answer)}"
+            return f"Of this group's records in {file} {text(mine)} {say}{rest}."
+        return f"The mean of this group's records in {file} is {text(mine)}{rest}."
 
 
 def known_of(figures: Floats) -> list[float | None]:
@@ -880,14 +878,4 @@ def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
     return [
         {"name": name, **{kind: float(table[cell, slot]) for kind, table in kinds.items()}}
         for slot, name in enumerate(names)
-    ]
-
-
-def values_of_prediction(task: Task, prediction: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if not isinstance(task.label, Classes):
-        of_cell = {name: prediction[name] for name in OF_CELL}
-        return [{"name": task.label.name, "value": prediction["label"], **of_cell}]
-    return [
-        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in OF_CELL}}
-        for name, value in prediction["probabilities"].items()
     ]

@@ -96,10 +96,9 @@ def _round_up(number: int) -> int:
 
 @dataclass(frozen=True)
 class Finding(DrawnFigure):
-    """A figure that is drawn on an axis from ``least`` to ``most``."""
+    """A figure that is drawn on an axis."""
 
-    least: float = 0.0
-    most: float = 1.0
+    axis: tuple[float, float] = (0.0, 1.0)
     is_share: bool = True
     differs: bool = True
 
@@ -128,7 +127,6 @@ def findings_of(
     label: Label, overall: Sequence[Comparison], file: str = YOUR_FILE
 ) -> list[Finding]:
     """Findings about all holders, the surest first; none where the reports tell none of them."""
-    least, most = label.bounds
     stated = figures_to_state(label, overall)
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in stated):
         return []
@@ -142,8 +140,7 @@ def findings_of(
             row.public,
             known=not tells_little(label, row),
             name=row.name or label.name,
-            least=least,
-            most=most,
+            axis=label.bounds,
             is_share=isinstance(label, Classes),
             differs=differs(label, row),
         )
@@ -237,21 +234,10 @@ def findings_in_cells(
     label, tree = task.label, snapshot.model(number).model.partition
     for row in insight.differences[:MOST_LISTED]:
         is_share = isinstance(label, Classes) or row.name is None
-        least, most = (0.0, 1.0) if is_share else label.bounds
+        axis = (0.0, 1.0) if is_share else label.bounds
         path = readable_path(tree, task.columns, int(tree.leaves[row.cell]))
-        sentence = finding_in_cell(label, row, path)
-        found.append(
-            Finding(
-                sentence,
-                row.reported,
-                row.low,
-                row.high,
-                row.public,
-                least=least,
-                most=most,
-                is_share=is_share,
-            )
-        )
+        said, figures = finding_in_cell(label, row, path), (row.reported, row.low, row.high)
+        found.append(Finding(said, *figures, row.public, axis=axis, is_share=is_share))
     return found
 
 

@@ -196,31 +196,17 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+BY_NAME = (
+    *(about, amount, amount_of, as_question, capital, date, days_of, duration, figure, for_people),
+    *(in_words, known_share, name_of_group, of_studies, percent, plural, set_by_hand, thousands),
+    *(unbroken, when),
+)
+"""Functions that are filters by their own names."""
+templates.filters |= {each.__name__: each for each in BY_NAME}
 templates.filters |= {
-    "capital": capital,
-    "percent": percent,
-    "amount": amount,
-    "amount_of": amount_of,
     "asked": asked_of,
-    "date": date,
-    "day": day,
-    "duration": duration,
     "extent": lambda feature: feature.extent(amount),
-    "about": about,
-    "as_question": as_question,
-    "figure": figure,
-    "in_words": in_words,
     "when_to_choose": lambda name: WHEN.get(name, ""),
-    "known_share": known_share,
-    "of_studies": of_studies,
-    "plural": plural,
-    "set_by_hand": set_by_hand,
-    "thousands": thousands,
-    "unbroken": unbroken,
-    "name_of_group": name_of_group,
-    "for_people": for_people,
-    "when": when,
-    "days_of": days_of,
     "svg_of": lambda chart: data_url("image/svg+xml", chart_to_svg(chart)),
     "csv_of": lambda chart: data_url("text/csv", chart_to_csv(chart)),
     "axis_title": lambda cells: axis_title(node.value for node, _ in cells),

@@ -41,14 +41,9 @@ class WaveRow(WaveDates):
 class PanelPart:
     """The waves of a panel; what changed is None for strangers."""
 
-    id: str
-    mode: str
-    lifetime: float
     rows: Sequence[WaveStatus | WaveRow]
     known: Sequence[str | None]
     """The figures of each wave in a few words; None where there are none."""
-    current: int | None
-    """The number of the wave whose page this is; None on the panel's own."""
     latest: str | None
     """The figures of the latest wave that has any, in a sentence."""
     sentence: str | None
@@ -74,9 +69,7 @@ class PanelPart:
 
 def panel_part(snapshot: Snapshot) -> PanelPart:
     """The part about the panel that a task is or is a wave of."""
-    task, panel = snapshot.task, snapshot.task.panel
-    if panel is None or task.panel_id is None:
-        raise TypeError("this task has no waves")
+    task = snapshot.task
     found = panel_of(snapshot) if snapshot.reads else None
     rows = PanelForAll.of(snapshot).rows if found is None else found.waves
     ways = _ways(task, found)
@@ -84,12 +77,8 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
     in_cells = () if found is None else found.cells[:MOST_LISTED]
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
-        task.panel_id,
-        panel.mode,
-        task.lifetime,
         rows,
         waves_in_short(task.label, rows, lines),
-        None if task.wave is None else task.wave + 1,
         None if found is None else latest_wave(task.label, found.lines),
         None if found is None else found.sentence,
         charts_of(task.label, lines, rows, ways, in_cells),

@@ -5,7 +5,6 @@ Whoever opens it sees what strangers see; it has no form, and nothing on it need
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -18,7 +17,7 @@ from privet.learning.figures.sentences import PUBLIC_FILE, asked, finding_in_gro
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-from ..http.requests import TheCurator
+from ..http.requests import TheCurator, attached
 from ..operations import tasks as cases
 from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
@@ -66,7 +65,6 @@ def groups_of_people(
     if insight is None or not insight.groups:
         return None
     task, tree = snapshot.task, snapshot.model(number).model.partition
-    least, most = task.label.bounds
     is_share, found = isinstance(task.label, Classes), list[Finding]()
     for group in insight.groups:
         path = readable_path(tree, task.columns, group.node)
@@ -80,8 +78,7 @@ def groups_of_people(
                     of.public,
                     known=tells_enough(of.low, of.high, task.label.span),
                     name=f"{name_of_group(path)}: {of.name}",
-                    least=least,
-                    most=most,
+                    axis=task.label.bounds,
                     is_share=is_share,
                     differs=of.differs,
                 )
@@ -90,36 +87,23 @@ def groups_of_people(
     return Groups(found, picture, data_url("text/csv", figures_to_csv(found)))
 
 
-def embedding_of(address: str, title: str, alt: str) -> tuple[str, str]:
-    """Lines of HTML that show the page, or its picture, in another page."""
-    title, alt = escape(title), escape(alt)
-    return (
-        f'<iframe src="{address}" title="{title}" width="100%" height="640"></iframe>',
-        f'<a href="{address}"><img src="{address}.svg" alt="{alt}" '
-        'style="max-width: 100%; height: auto"></a>',
-    )
-
-
 @router.get(PAGE)
 def show_results(request: Request, task_id: str, curator: TheCurator) -> Response:
     """The results of a study that has ended, in sentences and drawn."""
     snapshot = Snapshot.of(curator, Visitor(), task_id)
     task, figures, outcome = snapshot.task, drawn_figures(snapshot), snapshot.outcome
-    address = f"{own_address(request)}{request.url.path}"
-    question = asked(task.label)
-    alt = " ".join([question, *(each.sentence for each in figures)])
     response = page(
         request,
         "results.html",
         task=task,
         status=cases.status_of(snapshot),
-        question=question,
+        question=asked(task.label),
         figures=figures,
         panel=PanelForAll.of(snapshot) if task.is_panel else None,
         spread=spread_of(task.label, outcome),
         groups=groups_of_people(snapshot, outcome, PUBLIC_FILE),
         doubt=outcome.if_false if outcome else "",
-        embedding=embedding_of(address, f"{task.name}: results", alt),
+        address=f"{own_address(request)}{request.url.path}",
     )
     response.headers.update(ANYWHERE)
     return response
@@ -138,8 +122,7 @@ def show_picture(request: Request, task_id: str, curator: TheCurator) -> Respons
 def download_figures(task_id: str, curator: TheCurator) -> Response:
     """The same as a table."""
     made = figures_to_csv(_there(Snapshot.of(curator, Visitor(), task_id)))
-    headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
-    return Response(made, media_type="text/csv; charset=utf-8", headers=headers)
+    return attached(made, "text/csv", "results.csv")
 
 
 def _there(snapshot: Snapshot) -> list[Finding]:

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Query, Request, Response
 
 from privet.admin.results import ModelSummary, NamedRelay
-from privet.learning.core.amounts import TELLING, of_hundred, tells_nothing
+from privet.learning.core.amounts import TELLING, in_figures, of_hundred, tells_nothing
 from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
@@ -35,7 +34,7 @@ from privet.protocol.task import Task
 from privet.tables.cells import typed_number
 
 from ..datastore.tasks import ListedTask
-from ..http.requests import TheCurator, moment
+from ..http.requests import TheCurator, attached
 from ..operations import relays
 from ..operations import tasks as cases
 from ..operations.relays import RelayRequest
@@ -56,7 +55,7 @@ from .overview import (
 )
 from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
-from .poster import in_figures, texts_for
+from .poster import texts_for
 from .results import groups_of_people, picture_of
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
@@ -88,7 +87,7 @@ class StudyRow:
     is_marked: bool
     waves: int
     people: int
-    created: datetime
+    created: float
 
     @classmethod
     def of(
@@ -116,7 +115,7 @@ class StudyRow:
             stored.marked is not None,
             len(waves),
             people,
-            moment(stored.created),
+            stored.created,
         )
 
 
@@ -402,8 +401,7 @@ def invite(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
     made = cases.invite(curator, visitor, task_id, cases.InviteRequest(count=int(count)))
     before = "" if link is None else f"{link['address']}#"
     lines = "".join(f"{before}{invitation}\n" for invitation in made.invitations)
-    disposition = f'attachment; filename="invitations-{task_id[:12]}.txt"'
-    return Response(lines, media_type="text/plain", headers={"Content-Disposition": disposition})
+    return attached(lines, "text/plain", f"invitations-{task_id[:12]}.txt")
 
 
 @router.post("/tasks/{task_id}/delete", dependencies=[Admins])

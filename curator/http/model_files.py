@@ -1,7 +1,6 @@
 """The calls of models whose body or answer is no JSON, or that say where what they made is."""
 
 import json
-from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
@@ -21,7 +20,7 @@ from ..operations import models, predictions
 from ..operations.models import FitRequest, Format
 from ..operations.parameters import ModelNumber, TaskId
 from ..operations.predictions import ExplainedPredictions, PredictRequest
-from .requests import TheCaller, TheCurator, count_as_post, read_json, while_waited
+from .requests import TheCaller, TheCurator, attached, count_as_post, read_json, while_waited
 from .routes import by_hand
 
 LARGE_BYTES = 8 * 1024
@@ -80,8 +79,7 @@ async def export_model(
 def exported(task_id: str, number: int, form: str, body: bytes) -> Response:
     """A model as a file of a form in ``EXPORTS``."""
     name = f"privet-{task_id[:12]}-{number}.{EXPORTS[form].suffix}"
-    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(body, media_type=EXPORTS[form].media_type, headers=headers)
+    return attached(body, EXPORTS[form].media_type, name)
 
 
 @by_hand(

@@ -71,7 +71,7 @@ def _complete(call: Document, path: str) -> None:
         call["responses"].setdefault(str(status), fault)
 
 
-SHIPPED = Path(fastapi_offline.__file__).parent / "static"
+OWN, SHIPPED = Path(__file__).parent / "docs", Path(fastapi_offline.__file__).parent / "static"
 MEDIA_TYPES = {
     "start.js": "text/javascript",
     "contrast.css": "text/css",
@@ -86,53 +86,7 @@ POLICY = (
 )
 """Swagger UI sets styles inside the page; everything else it needs is the curator's own."""
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Privet</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/contrast.css">
-</head>
-<body>
-{back}
-<div id="swagger-ui"><noscript>This page needs JavaScript; openapi.json does not.</noscript></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</body>
-</html>
-"""
 _BACK = '<p class="back"><a href="./">Back to the dashboard</a></p>'
-_CONTRAST = """.back { padding: 0 20px; font-family: sans-serif; }
-.back a { color: #12634a; }
-.dark-mode .back a { color: #6fd3ae; }
-.swagger-ui .microlight span[style*="211, 99, 99"] { color: #ff9d9d !important; }
-html:not(.dark-mode) .swagger-ui {
-  .version-stamp, .version-stamp pre { background: #12634a; }
-  .info .url { color: #2a5db0; }
-  .btn.authorize, .btn.authorize span { color: #12634a; }
-  .opblock-get .opblock-summary-method { background: #1f5fa8; }
-  .opblock-post .opblock-summary-method { background: #12634a; }
-  .opblock-put .opblock-summary-method { background: #8a4b00; }
-  .opblock-delete .opblock-summary-method { background: #b3261e; }
-  [class*="json-schema-2020-12"] button { color: #555; }
-}
-"""
-"""Contrasts of 4.5 and more, where Swagger UI has fewer."""
-_START = """const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", follow);
-follow();
-SwaggerUIBundle({
-  url: "openapi.json",
-  dom_id: "#swagger-ui",
-  deepLinking: true,
-  validatorUrl: null,
-  presets: [SwaggerUIBundle.presets.apis],
-});
-"""
 _KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=3600"),)
 
 router = APIRouter(include_in_schema=False)
@@ -153,7 +107,7 @@ async def page(request: Request) -> Response:
 
 @cache
 def _page(dashboard: bool) -> Fixed:
-    text = _PAGE.replace("{back}", _BACK if dashboard else "")
+    text = (OWN / "page.html").read_text("utf-8").replace("{back}", _BACK if dashboard else "")
     return Fixed(text.encode(), "text/html", (("Content-Security-Policy", POLICY),))
 
 
@@ -167,6 +121,5 @@ async def file(request: Request, name: str) -> Response:
 
 @cache
 def _file(name: str) -> Fixed:
-    own = {"start.js": _START, "contrast.css": _CONTRAST}
-    body = own[name].encode() if name in own else (SHIPPED / name).read_bytes()
-    return Fixed(body, MEDIA_TYPES[name], _KEPT_BY_BROWSERS)
+    folder = OWN if (OWN / name).exists() else SHIPPED
+    return Fixed((folder / name).read_bytes(), MEDIA_TYPES[name], _KEPT_BY_BROWSERS)

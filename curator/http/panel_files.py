@@ -13,7 +13,7 @@ from privet.protocol.calls import JSON_MEDIA_TYPE
 from ..operations import panels
 from ..operations.panels import CellLine, PanelOverTime
 from ..operations.parameters import TaskId
-from .requests import TheCaller, TheCurator
+from .requests import TheCaller, TheCurator, attached
 from .routes import by_hand
 
 
@@ -37,10 +37,9 @@ def export_waves(
     """The panel in the format that is asked for."""
     view = panels.export_waves(curator, caller, task_id)
     name = f"privet-{task_id[:12]}-waves.{format_}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if format_ == "csv":
-        return Response(table_of(view), media_type="text/csv", headers=headers)
-    return Response(view.model_dump_json(), media_type=JSON_MEDIA_TYPE, headers=headers)
+        return attached(table_of(view), "text/csv", name)
+    return attached(view.model_dump_json(), JSON_MEDIA_TYPE, name)
 
 
 COLUMNS = (
@@ -70,17 +69,8 @@ def table_of(view: PanelOverTime) -> str:
             of_wave = {"wave": figure.wave, "reports": figure.reports, **ends}
             table.writerow({"row": "figure", "name": csv_cell(line.name), **where, **of_wave})
     for change in view.changes:
-        known = change.model_dump(include={"since", "wave", "before", "low", "high"})
+        known = change.model_dump(include={"since", "wave", "before", "low", "high", "p_value"})
         texts = {"name": csv_cell(change.name), "splits": csv_cell(" and ".join(change.path))}
         value = change.after - change.before
-        table.writerow(
-            {
-                "row": "change",
-                "group": change.cell,
-                **known,
-                **texts,
-                "value": value,
-                "p_value": change.p_value,
-            }
-        )
+        table.writerow({"row": "change", "group": change.cell, "value": value, **known, **texts})
     return text.getvalue()

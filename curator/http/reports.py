@@ -24,21 +24,24 @@ from .requests import BINARY
 
 HELD = 202
 """The status of success that only relays give."""
-TEXTS = {
+TEXTS: dict[Call, tuple[str, Any, str, str]] = {
     SEND_REPORT: (
         "send_report",
+        Receipt,
         "Send a report",
         "One holder's report. A 2xx means that it is on disk and counted exactly once.\n\n"
         "The same bytes may be sent again at any time: they count once.",
     ),
     GET_RECEIPT: (
         "get_receipt",
+        SignedReceipt,
         "Get a report's signed receipt",
         "The report is sent again, which counts it once, and the curator signs that it counts.\n\n"
         "A curator that signs no tasks has no such call. docs/calls.md says what is signed.",
     ),
     SEND_BATCH: (
         "send_reports",
+        BatchResponse,
         "Send many reports",
         "A relay's reports in columns, with a token of scope relay.\n\nEach is counted or refused "
         "by itself; the response lists only the refused ones, with reasons. docs/calls.md gives "
@@ -46,6 +49,7 @@ TEXTS = {
     ),
     SEND_ADMISSION: (
         "admit",
+        AdmissionResponse,
         "Ask for admission of invited holders",
         "A relay's invitations, sorted and apart from the reports, with a token of scope relay.\n\n"
         "Those that are unused are held for the batch that names this admission. docs/calls.md "
@@ -53,20 +57,13 @@ TEXTS = {
     ),
     TELL_HOLDINGS: (
         "tell_holdings",
+        Holdings,
         "Tell what a relay holds",
         "How many reports of the task wait at the relay or are lost, with a token of scope relay."
         "\n\nA task's status shows it to readers.",
     ),
 }
-"""The operation id, summary and description of each call."""
-MODELS: dict[Call, Any] = {
-    SEND_REPORT: Receipt,
-    GET_RECEIPT: SignedReceipt,
-    SEND_BATCH: BatchResponse,
-    SEND_ADMISSION: AdmissionResponse,
-    TELL_HOLDINGS: Holdings,
-}
-
+"""The operation id, answer, summary and description of each call."""
 router = APIRouter(tags=["reports"])
 
 
@@ -82,21 +79,21 @@ def _request(call: Call) -> dict[str, Any]:
     return {"requestBody": body} | ({} if call.header is None else {"parameters": [header]})
 
 
-for call, (operation_id, summary, description) in TEXTS.items():
+for call, (operation_id, answer, summary, description) in TEXTS.items():
     first, *others = (status for status in call.responses if status != HELD)
     router.add_api_route(
         call.path,
         nothing_here,
         methods=[call.method],
         status_code=first,
-        response_model=MODELS[call],
+        response_model=answer,
         operation_id=operation_id,
         summary=summary,
         description=description,
         openapi_extra=_request(call),
         responses={
             first: {"description": call.responses[first]},
-            **{s: {"description": call.responses[s], "model": MODELS[call]} for s in others},
+            **{s: {"description": call.responses[s], "model": answer} for s in others},
             **described(*call.problems),
         },
     )

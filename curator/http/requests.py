@@ -6,10 +6,9 @@ import logging
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
-from fastapi import Depends, Request, Security
+from fastapi import Depends, Request, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from starlette.requests import HTTPConnection
@@ -116,10 +115,6 @@ TheCaller = Annotated[Caller, Depends(caller_of)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 
 
-def moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
 async def while_waited(request: Request, work: Awaitable[T]) -> T:
     """The result of ``work``, which is cancelled when the caller disconnects.
 
@@ -139,6 +134,12 @@ async def while_waited(request: Request, work: Awaitable[T]) -> T:
             task.cancel()
     log.info("%s was cancelled: its caller disconnected.", request.url.path)
     raise InvalidRequest("The connection ended before the answer was there: ask again.")
+
+
+def attached(content: str | bytes, media_type: str, name: str) -> Response:
+    """A file that browsers save under this name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def count_as_post(request: Request) -> None:

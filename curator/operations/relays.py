@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from privet.admin.calls import ApiCall
 from privet.admin.results import NamedRelay, Scope
@@ -133,23 +133,20 @@ def _is_url(address: str) -> bool:
 
 def _asked(address: str, key: str | None) -> NamedRelay:
     """The answer at ``address``; ``key`` is this curator's own, in hexadecimal."""
+    described, fault = None, ""
     try:
         described = described_at(address)
+        if described is None:
+            fault = f"The relay at {address} gets no answer from its curator."
+        elif described.curator_key != key:
+            fault = f"The relay at {address} forwards to another curator than this one."
     except (httpx.TimeoutException, TimeoutError):
-        return NamedRelay(address=address, fault=f"No relay answers at {address} in time.")
+        fault = f"No relay answers at {address} in time."
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return NamedRelay(address=address, fault=f"No relay answers at {address} ({error}).")
-    except (ValidationError, ValueError):
-        return NamedRelay(
-            address=address, fault=f"What answers at {address} is no relay of this version."
-        )
-    if described is None:
-        fault = f"The relay at {address} gets no answer from its curator."
-        return NamedRelay(address=address, fault=fault)
-    if described.curator_key != key:
-        fault = f"The relay at {address} forwards to another curator than this one."
-        return NamedRelay(address=address, described=described, fault=fault)
-    return NamedRelay(address=address, described=described)
+        fault = f"No relay answers at {address} ({error})."
+    except ValueError:
+        fault = f"What answers at {address} is no relay of this version."
+    return NamedRelay(address=address, described=described, fault=fault)
 
 
 def described_at(address: str) -> RelayDescription | None:

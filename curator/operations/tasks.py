@@ -334,17 +334,11 @@ def summary_of(stored: ListedTask, now: float, waves: Sequence[ListedTask] = ())
 def _line(stored: ListedTask, now: float, waves: Sequence[ListedTask]) -> dict[str, Any]:
     head, phase = stored.head, stored.phase(now, waves)
     return {
-        "id": head.id,
-        "version": head.version,
-        "name": head.name,
+        **vars(head),
         "state": stored.state,
         "phase": phase,
         "collecting": phase is Phase.OPEN,
         "created": stored.created,
-        "label": head.label,
-        "epsilon": head.epsilon,
-        "questions": head.questions,
-        "panel": head.panel,
         "wave": None if head.wave is None else head.wave + 1,
         "marked": stored.marked,
     }

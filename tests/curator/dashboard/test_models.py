@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
-from privet.curator.dashboard.models import estimators_for, given, likeliest_in_cell
+from privet.curator.dashboard.models import Guess, estimators_for, given
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.operations.predictions import ExplainedPredictions
 from privet.curator.operations.snapshot import Snapshot
@@ -46,7 +46,6 @@ from privet.protocol.results import Comparison
 from tests.curator import samples
 from tests.curator.http.conftest import Http
 from tests.manual_clock import ManualClock
-from tests.protocol.examples import make_task
 
 from .test_overview import ADMIN, answer_all, text_of
 
@@ -1012,8 +1011,8 @@ async def test_methods_that_leave_out_the_label_alone_are_of_all_answers_too(
 
 def test_a_class_of_more_than_half_is_the_likeliest() -> None:
     """Whatever the others' intervals reach, as their shares cannot be more than the rest."""
-    task = make_task(label=Classes(name="travel", classes=("bus", "car", "foot")))
+    label = Classes(name="travel", classes=("bus", "car", "foot"))
     high = {"bus": 1.0, "car": 0.36, "foot": 0.63}
     for low, said in ((0.53, "bus"), (0.49, None)):
         of_cell = {"cell_low": {"bus": low, "car": 0.0, "foot": 0.0}, "cell_high": high}
-        assert likeliest_in_cell(task, of_cell) == said
+        assert Guess(label, of_cell).likeliest == said
