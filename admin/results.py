@@ -422,8 +422,7 @@ class TaskSummary(Result):
     name: str = Field(examples=["Fair's survey"])
     state: TaskState = Field(examples=["open"])
     phase: Phase = Field(
-        description="By its state, dates and quota; of a panel by its waves.",
-        examples=["open"],
+        description="By its state, dates and quota; of a panel by its waves.", examples=["open"]
     )
     collecting: bool = Field(description="Whether a report would be counted now.")
     created: datetime
@@ -517,8 +516,7 @@ class RelayReports(Result):
 
     relay: str = Field(description="Name of the relay's token.", examples=["north"])
     held: int = Field(
-        description="Reports that wait there; up to 20 too many while more may come.",
-        examples=[40],
+        description="Reports that wait there; up to 20 too many while more may come.", examples=[40]
     )
     least: int | None = Field(
         description="Reports that it waits for; null where all wait until the end.", examples=[100]
@@ -561,8 +559,7 @@ class TaskStatus(CollectionStatus):
         examples=[{"wrong-payload": 2}],
     )
     checksum: str | None = Field(
-        default=None,
-        description="Sum of the 64-bit halves of the counted report ids, modulo 2^64.",
+        default=None, description="Sum of the 64-bit halves of the counted report ids, modulo 2^64."
     )
     buckets: list[ReportBucket] | None = None
     relays: list[RelayReports] | None = None

@@ -106,8 +106,7 @@ def migrate(
     keep_unread: Annotated[
         bool,
         typer.Option(
-            "--keep-unread",
-            help="Migrate although some tasks or models are not read any more.",
+            "--keep-unread", help="Migrate although some tasks or models are not read any more."
         ),
     ] = False,
 ) -> None:

@@ -23,8 +23,7 @@ FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
-    str | None,
-    typer.Option("--token", envvar="PRIVET_TOKEN", help="API token of the curator."),
+    str | None, typer.Option("--token", envvar="PRIVET_TOKEN", help="API token of the curator.")
 ]
 Insecure = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")

@@ -131,10 +131,7 @@ def write_export(content: bytes, what: str, out: Path | None, default: str, *, f
 
 
 def print_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    whole: Collection[str] = (),
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], whole: Collection[str] = ()
 ) -> None:
     """A table; numbers are set right, and columns in ``whole`` stay on one line."""
     table = Table(title=escaped(title), title_justify="left")
@@ -142,10 +139,7 @@ def print_table(
     for i, name in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[i], int | float) for row in rows)
         table.add_column(
-            name,
-            justify="right" if numeric else "left",
-            overflow="fold",
-            no_wrap=name in whole,
+            name, justify="right" if numeric else "left", overflow="fold", no_wrap=name in whole
         )
     for row in rows:
         table.add_row(*(escaped(as_text(value)) for value in row))

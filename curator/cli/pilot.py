@@ -228,12 +228,12 @@ def _introduce(page: str, link: str | None, token: str, folder: Path, away: str 
     if away is None:
         say(
             "Only this machine can open these. Stop it and add --phone to let phones in the same "
-            "network answer.",
+            "network answer."
         )
     else:
         say(
             f"Phones in the same network reach {away}. Each browser warns once: the certificate is "
-            "this machine's own, and no authority has signed it.",
+            "this machine's own, and no authority has signed it."
         )
     say(f"Everything is kept in {folder}. Ctrl-C ends it.")
 

@@ -39,8 +39,7 @@ def plan(
         typer.Option(help="Minimum number of reports that the relay sends together, its --least."),
     ] = BATCH,
     estimator: Annotated[
-        str | None,
-        typer.Option(help="Estimator to plan for; by default drift."),
+        str | None, typer.Option(help="Estimator to plan for; by default drift.")
     ] = None,
     target_shift: Annotated[
         float | None,

@@ -50,10 +50,7 @@ router = APIRouter(
 
 @router.get("")
 def show_access(
-    request: Request,
-    curator: TheCurator,
-    visitor: TheVisitor,
-    before: Before = None,
+    request: Request, curator: TheCurator, visitor: TheVisitor, before: Before = None
 ) -> Response:
     """All tokens without their values, and the audit log, the latest first."""
     return _page(request, curator, visitor, before)

@@ -86,23 +86,9 @@ from ..operations.models import ALIAS, FitRequest, PromoteRequest
 from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.snapshot import Snapshot, unstated_of
 from ..operations.tasks import read_task
-from .overview import (
-    OfCells,
-    cells_of_model,
-    findings_of,
-    have_same_settings,
-    insight_of,
-)
+from .overview import OfCells, cells_of_model, findings_of, have_same_settings, insight_of
 from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
-from .visitor import (
-    Admins,
-    ModelReaders,
-    Readers,
-    TheForm,
-    TheVisitor,
-    Visitor,
-    file_named,
-)
+from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor, file_named
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
@@ -383,10 +369,7 @@ async def try_settings(
     snapshot = await run_in_threadpool(Snapshot.of, curator, visitor, task_id)
     task = snapshot.task
     drawn = await run_in_threadpool(picture, snapshot, trial.model, "these settings")
-    tried, other = (
-        {"estimator": name, "parameters": dict(trial.model.parameters)},
-        trial.against,
-    )
+    tried, other = ({"estimator": name, "parameters": dict(trial.model.parameters)}, trial.against)
     unlike = own = better = None
     if other is not None and trial.change is not None:
         sides = f"model {other.number}", "the model of these settings"
@@ -456,12 +439,7 @@ def promote(
 
 @router.get("/compare")
 async def compare(
-    request: Request,
-    task_id: str,
-    one: int,
-    other: int,
-    curator: TheCurator,
-    visitor: TheVisitor,
+    request: Request, task_id: str, one: int, other: int, curator: TheCurator, visitor: TheVisitor
 ) -> Response:
     if one == other:
         raise InvalidRequest("Choose two different models to compare.")
@@ -577,11 +555,7 @@ def estimators_for(task: Task) -> dict[str, Estimator]:
 
 
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "estimators": estimators_for(task),
-        "estimator": estimator,
-        "parameters": parameters,
-    }
+    return {"estimators": estimators_for(task), "estimator": estimator, "parameters": parameters}
 
 
 def verdict_of(

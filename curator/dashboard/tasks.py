@@ -308,11 +308,7 @@ def show_start(
 
 @router.get("/tasks/{task_id}")
 def show_task(
-    request: Request,
-    task_id: str,
-    curator: TheCurator,
-    visitor: TheVisitor,
-    wanted: str = "",
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: str = ""
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
     return _task_page(request, Snapshot.of(curator, visitor, task_id), visitor, wanted)

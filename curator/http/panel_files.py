@@ -25,7 +25,7 @@ from .routes import by_hand
             "description": "As a panel over time; of CSV a row for each wave, figure and change.",
             "model": PanelOverTime,
             "content": {"text/csv": {}},
-        },
+        }
     },
 )
 def export_waves(

@@ -9,11 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from privet.http_server import problems
 from privet.http_server.problems import problem_document, problem_response
 from privet.protocol.calls import API, PROBLEM_MEDIA_TYPE
-from privet.protocol.errors import (
-    PROBLEMS,
-    InvalidRequest,
-    PrivetError,
-)
+from privet.protocol.errors import PROBLEMS, InvalidRequest, PrivetError
 from privet.protocol.wire import fault_text
 
 HINTS = {

@@ -14,14 +14,7 @@ from privet.admin.results import Scope
 
 from ..operations.table import OPERATIONS, Open, Operation
 from .problems import described
-from .requests import (
-    PERHAPS,
-    TOKENS,
-    StrictRequest,
-    caller_of,
-    count_as_post,
-    while_waited,
-)
+from .requests import PERHAPS, TOKENS, StrictRequest, caller_of, count_as_post, while_waited
 from .state import state_of
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])

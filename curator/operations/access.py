@@ -56,10 +56,7 @@ def list_tokens(curator: Curator, actor: Acting) -> list[Token]:
     """All tokens, wherever they come from, by name, without their values."""
     return [
         Token.model_validate(
-            {
-                **asdict(token),
-                "source": "environment" if token.name == ENVIRONMENT else "database",
-            }
+            {**asdict(token), "source": "environment" if token.name == ENVIRONMENT else "database"}
         )
         for token in curator.tokens.listed()
     ]

@@ -45,10 +45,7 @@ def fit_model(
 
 
 def change_of(
-    first: Model,
-    second: Model,
-    public: PublicData,
-    questions: Sequence[QuestionCounts] | None,
+    first: Model, second: Model, public: PublicData, questions: Sequence[QuestionCounts] | None
 ) -> ModelChange:
     X = rows_to_predict(public)
     before, after = first.predict(X), second.predict(X)

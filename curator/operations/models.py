@@ -118,10 +118,7 @@ def fit(
     kept = curator.store.models.add(task_id, document, summary, now, promote=asked.promote)
     digests = {"document": document_digest(document), "row": kept.digest}
     actor.note(
-        number=kept.number,
-        estimator=summary["estimator"],
-        **digests,
-        aliases=list(kept.aliases),
+        number=kept.number, estimator=summary["estimator"], **digests, aliases=list(kept.aliases)
     )
     known = model_summary(task_id, kept).model_dump()
     return NewModel(**known, same_as=kept.same_as)
@@ -301,11 +298,7 @@ def _insight_of(snapshot: Snapshot, number: int | None) -> ModelInsight:
     ApiCall.EXPORT, Open.MODELS, pool="exporters", refuses=(InvalidRequest, Overloaded), rated=True
 )
 def export(
-    curator: Curator,
-    actor: Acting,
-    task_id: TaskId,
-    number: ModelNumber,
-    format_: Format = "json",
+    curator: Curator, actor: Acting, task_id: TaskId, number: ModelNumber, format_: Format = "json"
 ) -> bytes:
     """The model as a file that other programs can predict with; for strangers as they see it."""
     if format_ not in EXPORTS:

@@ -153,12 +153,7 @@ def predict_elsewhere(
 
 
 def predict_body(
-    answer_to: AnswerTo,
-    body: bytes,
-    task: Task,
-    document: bytes,
-    number: int,
-    max_rows: int,
+    answer_to: AnswerTo, body: bytes, task: Task, document: bytes, number: int, max_rows: int
 ) -> bytes:
     """In a worker process."""
     return answer_to(body, task, FittedModel(task.id, number, 0.0, _model_in(document)), max_rows)
