@@ -3,6 +3,7 @@
 import ssl
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -217,21 +218,17 @@ def _with_token(http: "httpx.Client", kind: str, token: str | None) -> Iterator[
 def _tokens(listed: "httpx.Response") -> Finding:
     if not listed.is_success:
         return Finding("tokens", "Only an admin's token lists them, which this one is not.")
-    now, tokens = time.time(), listed.json()
+    soon, tokens = time.time() + FEW_DAYS * DAY, listed.json()
     count = {scope: sum(each["scope"] == scope for each in tokens) for scope in Scope}
-    ends = {each["name"]: _moment(each["expires"]) for each in tokens if each["expires"]}
-    ending = sorted(name for name, end in ends.items() if end - now < FEW_DAYS * DAY)
+    ends = {each["name"]: each["expires"] for each in tokens if each["expires"]}
+    ending = sorted(
+        name for name, end in ends.items() if datetime.fromisoformat(end).timestamp() < soon
+    )
     if ending:
         said = f"These end within {FEW_DAYS} days or have ended: {', '.join(ending)}."
         return Finding("tokens", said, wrong=True)
     said = ", ".join(f"{number} of scope {scope}" for scope, number in count.items() if number)
     return Finding("tokens", f"{said}; none ends within {FEW_DAYS} days.")
-
-
-def _moment(text: str) -> float:
-    from datetime import datetime
-
-    return datetime.fromisoformat(text).timestamp()
 
 
 def _families(text: str) -> dict[str, dict[Labels, float]]:

@@ -13,13 +13,7 @@ from .options import AsJson, PublicFile, with_settings
 from .output import err, print_json, print_table, say
 
 OF_COLUMNS = (
-    "label",
-    "ignore",
-    "features",
-    "label_type",
-    "classes",
-    "label_range",
-    "rename",
+    *("label", "ignore", "features", "label_type", "classes", "label_range", "rename"),
     *OF_FILE,
 )
 """Settings of a task that the encoding of its public data follows from."""

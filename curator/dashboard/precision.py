@@ -32,18 +32,8 @@ SETTINGS = {
 }
 """Settings on which the precision depends, beside the label."""
 OF_LABEL = (
-    "kind",
-    "low",
-    "high",
-    "categories",
-    "means",
-    "as_is",
-    "blank",
-    "void",
-    "void_name",
-    "one",
-    "empty",
-    "empty_name",
+    *("kind", "low", "high", "categories", "means", "as_is", "blank", "void", "void_name", "one"),
+    *("empty", "empty_name"),
 )
 """Fields of the label's column on which it depends."""
 

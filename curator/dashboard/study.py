@@ -39,17 +39,8 @@ INPUTS = {
 BY_HAND = (
     *(*OF_FILE, "ignore", "features", "describe", "disclosed", "classes", "label_range", "rename"),
     *("years", "numbers", "name", "label", "epsilon", "holders", "description", "invited"),
-    *(
-        "opens",
-        "closes",
-        "waves",
-        "mode",
-        "asker",
-        "language",
-        "translations",
-        "prevalence",
-        "headline",
-    ),
+    *("opens", "closes", "waves", "mode", "asker", "language", "translations", "prevalence"),
+    "headline",
 )
 """Settings with fields in the form's own words; those of all others are made."""
 OF_COLUMNS = ("smallest_group", "prevalence")

@@ -159,7 +159,7 @@ def list_tasks(
         total=len(matches),
         sample=None if visitor.name else Sample.made_up(),
         of_hundred=of_hundred,
-        deleted=visitor.reads and cases.was_deleted(curator, deleted),
+        deleted=visitor.reads and curator.store.tasks.was_deleted(deleted),
     )
 
 
