@@ -12,7 +12,6 @@ from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
 
 from privet.admin.results import SERVING, ModelChange, ModelSummary
 from privet.learning.core.amounts import (
@@ -87,7 +86,7 @@ from ..operations.predictions import OF_CELL, PredictRequest
 from ..operations.snapshot import Snapshot, unstated_of
 from ..operations.tasks import read_task
 from .overview import OfCells, cells_of_model, findings_of, have_same_settings, insight_of
-from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
+from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in, table_in
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor, file_named
 
 MOST_DRAWN = 512
@@ -292,7 +291,7 @@ async def predict_file(
 ) -> Response:
     """The rows of a file with their predictions, as a CSV file."""
     try:
-        body, stated = await file_in(form), stated_in(form)
+        body, stated = await table_in(form, "file"), stated_in(form)
         predicting = predictions.predict_elsewhere(
             curator,
             visitor,
@@ -312,14 +311,6 @@ async def predict_file(
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     # as a header it gets no charset: the file's encoding is that of the one that was sent
     return Response(answer, headers={**disposition, "Content-Type": "text/csv"})
-
-
-async def file_in(form: FormData) -> bytes:
-    """The file of a form; raises ``InvalidRequest`` without one."""
-    upload = form.get("file")
-    if not isinstance(upload, UploadFile) or not upload.filename:
-        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
-    return await upload.read()
 
 
 def _number(number: int, _: bytes) -> int:

@@ -57,8 +57,10 @@ REFUSALS_IN_WORDS = {
 }
 
 
+OPEN_DRAFT = "Open the study: nobody can answer a draft.", "state"
+NAME_RELAY = "Name a relay: without one there is no link for people.", "holders"
 SHARE = "Share the results: a page for everybody.", "share"
-"""The last step of a study that has ended."""
+"""Steps of a study and of a panel alike, and the parts of the page where they are done."""
 
 
 @dataclass(frozen=True)
@@ -309,18 +311,15 @@ def next_step(
     serving = next((model for model in models or () if model.serves), None)
     newest = next((model for model in models or () if model.reports == fitted), None)
     latest = "" if newest is None else f"model {newest.number}"
+    waits = {Phase.OPEN, Phase.NOT_YET_OPEN}
     outgrown = serving is not None and MANY_MORE * serving.reports < fitted
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model in use.", "models"),
         (not visitor.admin and has_features, "Wait until somebody fits a model.", "models"),
         (not visitor.admin, "", ""),
-        (status.state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
-        (
-            not (has_link or all_in) and status.phase in {Phase.OPEN, Phase.NOT_YET_OPEN},
-            "Name a relay: without one there is no link for people.",
-            "holders",
-        ),
+        (status.state is TaskState.DRAFT, *OPEN_DRAFT),
+        (status.phase in waits and not (has_link or all_in), *NAME_RELAY),
         (status.phase is Phase.NOT_YET_OPEN, "Wait: it opens by itself.", "holders"),
         (bool(status.over) and not reports, "Nobody answered: create another study.", "holders"),
         (not (reports or status.collecting), "Open the study: nobody has answered yet.", "state"),

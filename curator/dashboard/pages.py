@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
@@ -315,6 +315,23 @@ def _error_page(
     status = error.status_code if isinstance(error, HTTPException) else 422
     detail = "There is no such page, or the form is not the dashboard's."
     return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)
+
+
+async def table_in(form: FormData, name: str) -> bytes:
+    """A file with a table; raises ``InvalidRequest`` without one."""
+    found = await upload_in(form, name)
+    if found is None:
+        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
+    return found
+
+
+async def upload_in(form: FormData, name: str) -> bytes | None:
+    """A file of the form; None if none was chosen."""
+    upload = form.get(name)
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        return None
+    await upload.seek(0)
+    return await upload.read()
 
 
 def stated_in(form: Mapping[str, Any]) -> Stated:

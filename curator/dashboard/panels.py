@@ -17,7 +17,7 @@ from privet.protocol.task import Task
 
 from ..operations.panels import CellLine, PanelOverTime, WaveStatus, panel_of
 from ..operations.snapshot import Snapshot
-from .overview import SHARE, Step
+from .overview import NAME_RELAY, OPEN_DRAFT, SHARE, Step
 from .pages import Wave, days_of, unbroken
 from .visitor import Visitor
 
@@ -149,12 +149,8 @@ def next_step_of_panel(
     latest = [row.wave for row in panel.rows if row.reports]
     unfitted = [row.wave for row in panel.rows if row.reports and not row.models and has_features]
     steps = (
-        (state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
-        (
-            not (has_link or panel.phase.is_final),
-            "Name a relay: without one there is no link for people.",
-            "holders",
-        ),
+        (state is TaskState.DRAFT, *OPEN_DRAFT),
+        (not (has_link or panel.phase.is_final), *NAME_RELAY),
         (
             panel.phase is Phase.OPEN and not panel.reports,
             "Give people the study's link.",

@@ -233,6 +233,8 @@ def collection(
             close=close,
         )
     )
+    of = (insight, YOUR_FILE, newest) if snapshot.reads else (snapshot.outcome, PUBLIC_FILE)
+    groups = None if task.is_panel else groups_of_people(snapshot, *of)
     said = close and step is not None and step.sentence == close  # by the next step
     is_wide = more != 0 and not wanted and precise == 100.0 * TELLING
     return {
@@ -263,11 +265,7 @@ def collection(
         else None,
         "spread": spread_of(task.label, insight or snapshot.outcome),
         "doubt": doubt,
-        "groups": None
-        if task.is_panel
-        else groups_of_people(snapshot, insight, YOUR_FILE, newest)
-        if snapshot.reads
-        else groups_of_people(snapshot, snapshot.outcome, PUBLIC_FILE),
+        "groups": groups,
         "differences": findings_in_cells(snapshot, newest, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,

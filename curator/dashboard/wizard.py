@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 
 from privet.learning.core.amounts import of_hundred
 from privet.learning.figures.sentences import little_beside
@@ -26,7 +26,16 @@ from ..operations.curator import Curator
 from ..operations.relays import RelayRequest
 from ..operations.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
-from .pages import PageRoute, as_question, own_address, page, see_other, stated_in
+from .pages import (
+    PageRoute,
+    as_question,
+    own_address,
+    page,
+    see_other,
+    stated_in,
+    table_in,
+    upload_in,
+)
 from .precision import Known, known_of
 from .study import ALONE, BY_HAND, INPUTS, OF_COLUMNS, OF_NO_FILE, Column, PlannedWave, Study
 from .visitor import Admins, TheForm, TheVisitor
@@ -71,7 +80,10 @@ async def show_columns(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """The second step: what each column becomes, to be corrected."""
-    public, stated = await _public(form), stated_in((await _study(form)).model_extra or {})
+    public, stated = (
+        await table_in(form, "public"),
+        stated_in((await _study(form)).model_extra or {}),
+    )
     looked = preview_table(curator, visitor, public, stated)
     preview = await while_waited(request, looked)
     columns = len(preview.proposals)
@@ -175,7 +187,9 @@ class Checked:
 @router.post(CHECK)
 async def check(curator: TheCurator, form: TheForm) -> Checked:
     """The faults of the document, and the precision of its figures."""
-    return await run_in_threadpool(_checked, await _file(form, "study") or b"{}", curator.clock())
+    return await run_in_threadpool(
+        _checked, await upload_in(form, "study") or b"{}", curator.clock()
+    )
 
 
 def _checked(text: bytes, now: float) -> Checked:
@@ -283,25 +297,9 @@ async def _whole(
         raise InvalidRequest(f"Fill in the form first. {said}.")
     if study.alone:
         return study, settings, None, None
-    return study, settings, await _public(form), await _file(form, "register")
+    return study, settings, await table_in(form, "public"), await upload_in(form, "register")
 
 
 async def _study(form: FormData) -> Study:
     """The form's document, which is empty before there are columns."""
-    return Study.parse(await _file(form, "study") or b"{}")
-
-
-async def _public(form: FormData) -> bytes:
-    public = await _file(form, "public")
-    if public is None:
-        raise InvalidRequest("There is no file: choose a CSV, Parquet or Excel file.")
-    return public
-
-
-async def _file(form: FormData, name: str) -> bytes | None:
-    """A file of the form; None if none was chosen."""
-    upload = form.get(name)
-    if not isinstance(upload, UploadFile) or not upload.filename:
-        return None
-    await upload.seek(0)
-    return await upload.read()
+    return Study.parse(await upload_in(form, "study") or b"{}")

@@ -173,7 +173,7 @@ def read_json(body: bytes) -> Any:
         return json.loads(body, parse_constant=_refuse)
     except json.JSONDecodeError:
         raise
-    except (_NotJson, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise json.JSONDecodeError(str(error), "", 0) from None
     except ValueError:
         raise json.JSONDecodeError("a whole number has too many digits", "", 0) from None
@@ -181,9 +181,7 @@ def read_json(body: bytes) -> Any:
         raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
 
 
-class _NotJson(ValueError):
-    """A constant that Python's JSON reads and RFC 8259 does not have."""
-
-
 def _refuse(constant: str) -> NoReturn:
-    raise _NotJson(f"{constant} is not JSON: send a finite number, or null for a missing value")
+    """Refuse a constant that Python's JSON reads and RFC 8259 does not have."""
+    said = f"{constant} is not JSON: send a finite number, or null for a missing value"
+    raise json.JSONDecodeError(said, "", 0)
