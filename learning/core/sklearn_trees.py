@@ -1,15 +1,30 @@
 """scikit-learn's trees in the protocol's own form."""
 
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from privet.protocol.partition import Partition
 
-from .public_data import Floats
+from .public_data import Floats, Single
 
 if TYPE_CHECKING:
     from sklearn.tree import BaseDecisionTree
+
+Regressor = TypeVar("Regressor", bound="BaseDecisionTree")
+
+
+def fit_unchecked(
+    tree: Regressor, X: Single, targets: Floats, weights: Floats | None = None
+) -> Regressor:
+    """Fit a regression ``tree`` to rows without gaps and ``targets``, ``(rows, values)``.
+
+    By scikit-learn's own ``fit`` without its checks, which take longer than a tree of few rows.
+    """
+    fit = inspect.unwrap(type(tree).fit)
+    fitted: Regressor = fit(tree, X, targets, sample_weight=weights, check_input=False)
+    return fitted
 
 
 def from_sklearn(fitted: "BaseDecisionTree") -> Partition:

@@ -46,6 +46,7 @@ from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
+from ..core.sklearn_trees import fit_unchecked
 from ..core.trees import cell_sums, locate
 from ..public_model.knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
@@ -322,13 +323,13 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
     least = min(leaf / float(rows.holders.sum()), 0.5)
     X, trees = rows.X.astype(np.float32), []
     seeds, own = np.random.RandomState(0), np.random.RandomState()  # making one takes half a fit
-    with config_context(assume_finite=True, skip_parameter_validation=True):
+    with config_context(assume_finite=True):
         for _ in range(EXTRA_TREES):
             own.seed(seeds.randint(np.iinfo(np.int32).max))
             tree = ExtraTreeRegressor(
                 max_features=COLUMNS_TRIED, min_weight_fraction_leaf=least, random_state=own
             )
-            trees.append(tree.fit(X, Y, sample_weight=rows.precision, check_input=False))
+            trees.append(fit_unchecked(tree, X, Y, rows.precision))
     component: Trees = as_trees(trees, Y.shape[1])
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
     return Member(BaseModel(name, (component,), (1.0,)), residual)

@@ -31,6 +31,7 @@ from privet.protocol.partition import Partition
 
 from ..core.labels import kind_of
 from ..core.public_data import Floats, PublicData, Single
+from ..core.sklearn_trees import fit_unchecked
 from ..core.trees import locate
 
 MOST_TREES, FEWEST_TREES, CELLS = 8, 2, 512
@@ -85,7 +86,7 @@ def _measured(
             residuals -= residuals.mean()
             target, variance = expected + residuals, np.full_like(residuals, residuals.var())
         grown = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=tree)
-        leaf = grown.fit(X, target, check_input=False).apply(X, check_input=False)
+        leaf = fit_unchecked(grown, X, target).tree_.apply(X)
         weight = np.sqrt(np.bincount(leaf))
         for slot in range(target.shape[1]):
             error = np.bincount(leaf, (target - expected)[:, slot])

@@ -12,7 +12,7 @@ import numpy as np
 from privet.protocol.partition import Partition
 
 from ..core.growth import Growth, check_cells, distinguishable
-from ..core.sklearn_trees import from_sklearn
+from ..core.sklearn_trees import fit_unchecked, from_sklearn
 from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
@@ -55,7 +55,7 @@ def distilled(growth: Growth) -> Partition:
         min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
         random_state=int(growth.rng.integers(2**31)),
     )
-    return from_sklearn(tree.fit(growth.X, growth.y))
+    return from_sklearn(fit_unchecked(tree, growth.X.astype(np.float32), growth.y))
 
 
 def distilled_depth(
