@@ -43,6 +43,7 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
     [
         {
             "import privet": ("numpy", "pydantic", "httpx", "sklearn"),
+            "import privet.learning.task_building.workbook": ("numpy", "pydantic"),
             "from privet.curator.cli import app": ("numpy", "pydantic", "httpx", "sklearn"),
             "from privet import CuratorClient": ("numpy", *SERVERS, *ON_DEMAND),
             "import typer; [*typer.main.get_command(app).commands.values()]": (
@@ -68,6 +69,7 @@ def test_what_is_imported_loads_no_more_than_it_uses(
     statements: dict[str, tuple[str, ...]],
 ) -> None:
     """Nothing by itself; learning no server, holders and curators no statistics, CLI little.
+    A process of its own reads each workbook.
 
     In one process, since each may load what those before it may.
     """

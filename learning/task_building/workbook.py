@@ -17,7 +17,6 @@ from xml.parsers.expat import ExpatError
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.tables.text_format import OLD_WORKBOOK_MAGIC
 
 from ..sandbox import ExceededLimit, ProcessLimits, confine, run_within
 from .sheet_look import CellFormat, Look, look_of
@@ -71,6 +70,8 @@ def read_workbook(
     Raises ``InvalidPublicData`` for a file that is no workbook, or has no such sheet, ``TooLarge``
     above the limits.
     """
+    from privet.tables.text_format import OLD_WORKBOOK_MAGIC  # slow, and not for who reads
+
     if data.startswith(OLD_WORKBOOK_MAGIC):
         raise InvalidPublicData(
             "The workbook has a password, or is of a version before 2007: save it as .xlsx, "
