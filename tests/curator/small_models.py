@@ -1,11 +1,15 @@
-"""Smaller public models than in production: most claims do not depend on their size."""
+"""Smaller public models than in production, and plans without the gains that are simulated: most
+claims do not depend on these."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+from privet.learning.planning.outcome import Mean
+from privet.learning.planning.planner import Planner
 from privet.learning.public_model import candidates, knowledge, stacking
 
 TREES = 10
@@ -47,3 +51,16 @@ def small_public_models() -> Iterator[None]:
     """For all tests of a module."""
     with smaller():
         yield
+
+
+@pytest.fixture
+def without_gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans do not simulate what reports are worth, which takes most of their time."""
+    none = Mean.of(np.zeros(2))
+    monkeypatch.setattr(Planner, "gain", lambda *_: (none, none))
+
+
+@pytest.fixture
+def planned_alone(monkeypatch: pytest.MonkeyPatch, without_gains: None) -> None:
+    """Plans are of the planned number of people, and do not look for others either."""
+    monkeypatch.setattr(Planner, "fewest_people", lambda *_: None)

@@ -373,6 +373,7 @@ def test_the_precision_stands_beside_the_people(fields: dict[str, Any], text: st
 
 
 @pytest.mark.quick("classes", "once", "three", "number")
+@pytest.mark.usefixtures("planned_alone")
 @pytest.mark.parametrize(
     "fields",
     [

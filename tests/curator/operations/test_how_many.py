@@ -10,10 +10,10 @@ from privet.curator.operations.tasks import create_task, planned
 from privet.learning.task_building.publication import Publication
 from privet.protocol.task import Task
 from tests.curator import samples
-from tests.curator.small_models import small_public_models
+from tests.curator.small_models import planned_alone, small_public_models, without_gains
 from tests.curator.use_cases import ADMIN, answer, done, new_curator
 
-__all__ = ["small_public_models"]
+__all__ = ["planned_alone", "small_public_models", "without_gains"]
 
 SURVEY = samples.survey()
 STUDIES: dict[str, tuple[bytes | None, dict[str, Any]]] = {
@@ -37,6 +37,7 @@ def study_of(case: str, curator: Curator) -> tuple[Publication, Task]:
     return asked, done(create_task(curator, ADMIN, asked, public))[0].task
 
 
+@pytest.mark.usefixtures("planned_alone")
 @pytest.mark.parametrize("case", STUDIES)
 def test_the_page_asks_for_as_many_as_the_plan(case: str) -> None:
     curator = new_curator()

@@ -12,6 +12,7 @@ from privet.protocol.features import Classes, Range
 from tests.curator import samples
 
 
+@pytest.mark.usefixtures("planned_alone")
 @pytest.mark.parametrize(
     "given",
     [
@@ -29,6 +30,7 @@ def test_it_is_the_plans(given: dict[str, Any]) -> None:
     assert found.here.half_width == pytest.approx(planned.here.half_width, rel=0.01)
 
 
+@pytest.mark.usefixtures("planned_alone")
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_it_is_the_plans_where_most_give_one_answer(epsilon: float) -> None:
     """Of three, which made it a tenth too narrow while it took them to be as frequent."""

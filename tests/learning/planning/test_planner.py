@@ -183,7 +183,7 @@ def test_numbers_of_reports_are_the_least_for_the_planned_task(looks: str, numbe
 
 
 @pytest.mark.quick("classes", "number")
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick", "without_gains")
 @pytest.mark.parametrize(
     "options",
     [

@@ -10,8 +10,6 @@ from privet import PrivateTreeClassifier, plan
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.methods import fit
-from privet.learning.planning.outcome import Mean
-from privet.learning.planning.planner import Planner
 from privet.learning.public_model import candidates
 from privet.learning.public_model.knowledge import (
     public_knowledge,
@@ -184,10 +182,9 @@ def test_a_table_of_counts_is_the_same_register() -> None:
     assert task.group_sizes
 
 
+@pytest.mark.usefixtures("planned_alone")
 def test_a_plan_says_what_the_list_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many groups it allows in place of how many, as the plan without it has."""
-    none = Mean.of(np.zeros(2))
-    monkeypatch.setattr(Planner, "gain", lambda *_: (none, none))  # takes most of a plan's time
     monkeypatch.setattr(candidates, "BOOSTING_COLUMNS", 0)
     asked: dict[str, Any] = {"label": "ill", "holders": 3000, "epsilon": 1.0, "ignore": ("stay",)}
     planned = plan(columns(), register=COUNTED, disclosed=DISCLOSED, **asked)
