@@ -12,11 +12,10 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server import cors
 from privet.http_server.acceptance import BODY_SECONDS
 from privet.http_server.background import Background
 from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
-from privet.http_server.headers import SECURITY, HeadCalls, SecurityHeaders
+from privet.http_server.headers import CORS, SECURITY, AddHeaders, HeadCalls
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
@@ -154,17 +153,18 @@ def create_app(
     budget = BodyBudget(BODIES_IN_MEMORY)
     _add_routes(api, settings, limits, budget, metrics)
     intake = Intake(task_cache(store), state.writer, state.rejects, metrics, budget, signer)
-    inner = FairTurns(CountCalls(_with_headers(api, settings), metrics))
+    holders = settings.cors_holders
+    inner = FairTurns(CountCalls(AddHeaders(api, cors=holders), metrics))
     rate = settings.relay_rate_limit
     batch = BatchUpload(intake, rate, tokens, store, clock, limits, SECURITY)
-    headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
+    headers = (*SECURITY, *CORS) if holders else SECURITY
     upload = ReportUpload(intake, headers)
     answers: dict[Call, Answer] = {SEND_REPORT: upload, **batch.answers()}
     if signer is not None:
         answers[GET_RECEIPT] = ReceiptCall(upload, signer, headers)
     stack: ASGIApp = TaskCalls(inner, answers)
     if settings.rate_limit:  # of all posts, single reports among them
-        stack = _with_headers(RateLimit(stack, state.rate, state.sender_of), settings)
+        stack = AddHeaders(RateLimit(stack, state.rate, state.sender_of), cors=holders)
     return CuratorApp(api, state, stack)
 
 
@@ -260,9 +260,3 @@ def _add_routes(
         budget=budget,
     )
     api.add_middleware(HeadCalls)
-
-
-def _with_headers(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Add to all of ``app``'s responses the headers that browsers act on."""
-    app = SecurityHeaders(app)
-    return cors.HolderCors(app) if settings.cors_holders else app

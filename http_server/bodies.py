@@ -16,9 +16,9 @@ all: every ``TICK`` it cancels the tasks whose time is up, and the cancelled rea
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, cast
 
 from starlette.exceptions import HTTPException
@@ -93,10 +93,6 @@ class BodyBudget:
         self.arriving: set[MemoryShare] = set()
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def share(self) -> "MemoryShare":
-        """The share of one body: a context manager that returns its bytes."""
-        return MemoryShare(self)
-
     async def room(self, share: "MemoryShare", size: int) -> None:
         """Wait until there are ``size`` free bytes."""
         if share.bytes + size > self.total:
@@ -120,7 +116,7 @@ class BodyBudget:
 
 
 class MemoryShare:
-    """The bytes of one body that are in memory."""
+    """The bytes of one body that are in memory: a context manager that returns them."""
 
     __slots__ = ("_budget", "_given_up", "_recent", "_task", "bytes", "moved")
 
@@ -220,7 +216,7 @@ async def read_body(
     chunks: list[bytes] = []
     arrived = 0
     more = True
-    with _Deadline(seconds, share):
+    with _deadline(seconds, share):
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -272,7 +268,7 @@ class BodyLimits:
             await response(scope, receive, send)
             return
         budget = self.budget if exception is None else BodyBudget(limit.bytes)
-        with budget.share() as share:
+        with MemoryShare(budget) as share:
             await self.app(scope, _limited(receive, limit, share), send)
 
 
@@ -290,7 +286,7 @@ def _limited(receive: Receive, limit: BodyLimit, share: MemoryShare) -> Receive:
         if complete:
             return await receive()
         try:
-            with _Deadline(limit.seconds, share, began):
+            with _deadline(limit.seconds, share, began):
                 message = await receive()
                 size, more = len(message.get("body", b"")), message.get("more_body", False)
                 arrived += size
@@ -354,37 +350,26 @@ class _Deadlines(threading.local):
 _deadlines = _Deadlines()
 
 
-class _Deadline:
+@contextmanager
+def _deadline(seconds: float, share: MemoryShare, began: float | None = None) -> Iterator[None]:
     """Raises ``TooSlow`` in the block if it takes longer than ``seconds``, from ``began`` on.
 
     ``Overloaded`` if the body whose ``share`` it is has been given up meanwhile.
     """
-
-    __slots__ = ("_began", "_due", "_seconds", "_share", "_task")
-
-    def __init__(self, seconds: float, share: MemoryShare, began: float | None = None) -> None:
-        self._seconds = seconds
-        self._share = share
-        self._began = began
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._task = cast("asyncio.Task[Any]", asyncio.current_task(loop))
-        self._due = _deadlines.of(loop)
-        began = loop.time() if self._began is None else self._began
-        self._due[self._task] = began + self._seconds
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        tb: TracebackType | None,
-    ) -> None:
-        if self._due.pop(self._task) != CANCELLED:
-            return
-        if not self._task.uncancel() and kind is asyncio.CancelledError:
-            self._share.check()
+    loop = asyncio.get_running_loop()
+    task = cast("asyncio.Task[Any]", asyncio.current_task(loop))
+    due = _deadlines.of(loop)
+    due[task] = (loop.time() if began is None else began) + seconds
+    cancelled = False
+    try:
+        yield
+    except asyncio.CancelledError:
+        cancelled = True
+        raise
+    finally:
+        if due.pop(task) == CANCELLED and not task.uncancel() and cancelled:
+            share.check()
             raise TooSlow(
-                f"The body had not arrived after {self._seconds:g} seconds: "
-                "send it again, or less at a time."
+                f"The body had not arrived after {seconds:g} seconds: send it again, or less at a "
+                "time."
             ) from None

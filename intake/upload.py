@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from privet.http_server.acceptance import read_typed
-from privet.http_server.bodies import BodyBudget, Head
+from privet.http_server.bodies import BodyBudget, Head, MemoryShare
 from privet.http_server.headers import Headers
 from privet.http_server.problems import problem_response
 from privet.protocol.calls import JSON_MEDIA_TYPE, REPORT_MEDIA_TYPE
@@ -86,7 +86,7 @@ class ReportUpload:
         try:
             task = server.tasks.get(task_id) or await server.tasks.load(task_id)
             head = Head.of(scope)
-            with server.budget.share() as share:
+            with MemoryShare(server.budget) as share:
                 limit = task.max_body_bytes
                 body = await read_typed(receive, head, REPORT_MEDIA_TYPE, limit=limit, share=share)
                 layout = task.layout_of(body)

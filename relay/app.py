@@ -29,9 +29,9 @@ from privet import page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import is_of_curator
 from privet.http_client.report_client import Offer, ReportClient
-from privet.http_server import cors
 from privet.http_server.acceptance import read_typed
-from privet.http_server.bodies import BodyBudget, Head
+from privet.http_server.bodies import BodyBudget, Head, MemoryShare
+from privet.http_server.headers import CORS, AddHeaders
 from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
@@ -231,7 +231,7 @@ class Relay:
 
     async def post_receipt(self, request: Request) -> Response:
         """The curator's receipt for a report that it counted; the curator is not asked."""
-        with self.budget.share() as share:
+        with MemoryShare(self.budget) as share:
             head = Head.of(request.scope)
             body = await read_typed(
                 request.receive, head, REPORT_MEDIA_TYPE, limit=MAX_REPORT_BYTES, share=share
@@ -353,8 +353,8 @@ def create_app(
         return said
 
     app.add_exception_handler(HTTPException, on_no_address)
-    upload = ReportUpload(relay, cors.HEADERS)
-    stack: ASGIApp = TaskCalls(FairTurns(cors.HolderCors(app)), {SEND_REPORT: upload})
+    upload = ReportUpload(relay, CORS)
+    stack: ASGIApp = TaskCalls(FairTurns(AddHeaders(app, (), cors=True)), {SEND_REPORT: upload})
     if metrics is not None:
         metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))
         stack = CountCalls(stack, metrics)

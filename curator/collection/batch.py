@@ -123,7 +123,7 @@ class BatchUpload:
         relay = await self._authorized(scope, head)
         tasks = self.intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
-        with self.intake.budget.share() as share:
+        with MemoryShare(self.intake.budget) as share:
             body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)
             async with self._turns:
                 batch = await run_in_threadpool(
@@ -143,7 +143,7 @@ class BatchUpload:
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)
         await self._authorized(scope, head)
-        with self.intake.budget.share() as share:
+        with MemoryShare(self.intake.budget) as share:
             body = await self._body(receive, head, ADMISSION_MEDIA_TYPE, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
@@ -151,7 +151,7 @@ class BatchUpload:
     async def _hear(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)
         relay = await self._authorized(scope, head)
-        with self.intake.budget.share() as share:
+        with MemoryShare(self.intake.budget) as share:
             body = await read_typed(
                 receive, head, JSON_MEDIA_TYPE, limit=MAX_HOLDINGS_BYTES, share=share
             )

@@ -34,7 +34,7 @@ result of another function in that process, and its callers await it.
 
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -43,15 +43,16 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unp
 
 from privet.admin.calls import ApiCall
 from privet.admin.results import Scope
+from privet.learning.methods import ESTIMATORS, GROWERS
 from privet.protocol.errors import PrivetError
 from privet.protocol.lifecycle import TaskState
+from privet.protocol.mechanisms import MECHANISMS
 
 from ..access.actors import Actor
 from ..datastore.tasks import no_task
 from ..metrics import Metrics
 from ..workers import Run
 from .curator import COUNTS, Curator
-from .registries import call_in
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -60,6 +61,8 @@ Async = Callable[Concatenate[Curator, Actor, P], Coroutine[Any, Any, R]]
 Measure = Callable[[Metrics, float, Any, BaseException | None], None]
 """Adds a use case to the metrics: its seconds, and its result or its error."""
 Pool = Literal["workers", "predictors", "exporters"]
+REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
+"""Registries that a program may add to; its additions are sent to the worker processes."""
 
 
 class Open(StrEnum):
@@ -75,7 +78,7 @@ class Acting:
     """The actor of one call, the details of its audit entry, and its worker process."""
 
     actor: Actor
-    run: Run
+    worker: Run
     subject: str = ""
     """The task or token that the audit entry is about."""
     detail: dict[str, Any] = field(default_factory=dict)
@@ -89,6 +92,11 @@ class Acting:
     @property
     def reads(self) -> bool:
         return self.actor.reads
+
+    def run(self, function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+        """The result of a function in the worker process, which knows what ``REGISTRIES`` have."""
+        known = [dict(registry) for registry in REGISTRIES]
+        return self.worker(_registered, known, function, given, named)
 
     def need(self, scope: Scope, what: str = "") -> None:
         """Ask for more than the table does, because of an argument."""
@@ -227,7 +235,7 @@ def job(
             made.admit(curator, actor, None)
             with made.measured(curator) as results:
                 work = partial(made.do, curator, actor, arguments)
-                results.append(await call_in(getattr(curator, pool), work))
+                results.append(await getattr(curator, pool).call(work))
             return cast("R", results[0])
 
         OPERATIONS[called] = made
@@ -237,4 +245,15 @@ def job(
 
 
 def _here(function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+    return function(*given, **named)
+
+
+def _registered(
+    entries: Sequence[Mapping[str, Any]],
+    function: Callable[..., R],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+) -> R:
+    for registry, added in zip(REGISTRIES, entries, strict=True):
+        registry.update(added)
     return function(*given, **named)

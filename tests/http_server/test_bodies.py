@@ -19,6 +19,7 @@ from privet.http_server.bodies import (
     BodyLimit,
     BodyLimits,
     Head,
+    MemoryShare,
     Turns,
     read_body,
 )
@@ -61,13 +62,13 @@ async def never() -> Any:
 
 async def read(receive: Receive, length: int | None = None, seconds: float = SECONDS) -> bytes:
     """A body of at most ten bytes."""
-    with BodyBudget(100).share() as share:
+    with MemoryShare(BodyBudget(100)) as share:
         return await read_body(receive, Head(length), limit=10, seconds=seconds, share=share)
 
 
 async def read_into(budget: BodyBudget, receive: Receive, length: int | None = None) -> bytes:
     """A body of at most a thousand bytes, which may take its time but has to find room."""
-    with budget.share() as share:
+    with MemoryShare(budget) as share:
         return await read_body(receive, Head(length), limit=1_000, seconds=LONG, share=share)
 
 
@@ -91,7 +92,7 @@ async def test_a_body_is_read_whole() -> None:
 async def test_a_body_that_came_with_its_head_is_not_waited_for() -> None:
     """It has the same limit, and is in the same memory."""
     budget = BodyBudget(100)
-    with budget.share() as share:
+    with MemoryShare(budget) as share:
         head = Head.of({"headers": [], WHOLE_BODY: b"1234567890"})
         body = await read_body(never, head, limit=10, seconds=LONG, share=share)
         assert (body, budget.free) == (b"1234567890", 90)
@@ -264,7 +265,7 @@ async def test_the_slowest_body_makes_room() -> None:
 async def test_readers_wait_for_bodies_that_are_being_handled() -> None:
     """Complete bodies are never given up: who comes later waits for their memory."""
     budget = BodyBudget(100)
-    with budget.share() as handled:
+    with MemoryShare(budget) as handled:
         await read_body(parts(bytes(80)), Head(), limit=1_000, seconds=LONG, share=handled)
         later = asyncio.create_task(whole(budget, 40))
         await asyncio.sleep(0.05)

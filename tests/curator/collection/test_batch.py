@@ -202,12 +202,12 @@ async def test_a_batch_for_a_task_that_is_closed_or_gone(
         relay = await self._authorized(scope, head)
         tasks = self.intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
-        with self.intake.budget.share() as share:
+        with MemoryShare(self.intake.budget) as share:
             body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)""",
     plant="""
         tasks = self.intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
-        with self.intake.budget.share() as share:
+        with MemoryShare(self.intake.budget) as share:
             body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)
             relay = await self._authorized(scope, head)""",
 )
