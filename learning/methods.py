@@ -127,34 +127,31 @@ class Fitting:
     def estimate(self, questions: Sequence[QuestionCounts]) -> Model:
         """The estimator's model of these counts: it predicts, and states nothing else yet."""
         given: dict[str, Any] = dict(self.parameters)
-        if not self.estimator.takes_label_question:
-            questions = self._asked(questions)
+        if self.estimator.one_question and not self.estimator.takes_label_question:
+            questions, _ = without_label_question(questions)
         if self.knowledge is not None:
             given["knowledge"] = self.knowledge
         if self.estimator.takes_waves and self.earlier:
             given["earlier"] = self.earlier
         return self.estimator.function(self.label, self.public, questions, **given)
 
-    def _asked(self, questions: Sequence[QuestionCounts]) -> Sequence[QuestionCounts]:
-        """The questions that the estimator fits cells to."""
-        return without_label_question(questions)[0] if self.estimator.one_question else questions
-
     def model(self, questions: Sequence[QuestionCounts]) -> Model:
         """The model of these counts with all that it states.
 
         Raises ``InvalidRequest`` for a set of questions that the estimator does not take.
         """
-        asked = self._asked(questions)
+        asked, alone = without_label_question(questions)
         if self.estimator.one_question:
             _check_one_question(self.estimator, asked, self.parameters)
         model = self.estimate(questions)
-        if without_label_question(questions)[1] is not None:  # its answers came in, used or not
+        if alone is not None:  # its answers came in, used or not
             model = replace(model, n=sum(question.n for question in questions))
         facts = dict(model.facts)
         if self.base is not None:
             facts["public model"] = self.base.name
         if self.public.prevalence is not None and self.estimator.takes_base:
-            facts["stated prevalence"] = self._prevalence(self.public.prevalence, questions)
+            (about,) = asked
+            facts["stated prevalence"] = self._prevalence(self.public.prevalence, about, alone)
         facts |= facts_about(questions)
         if self.estimator.takes_waves and self.earlier:
             before = sum(question.n for wave in self.earlier for question in wave)
@@ -189,11 +186,12 @@ class Fitting:
             self._kept[asked] = values
         return values
 
-    def _prevalence(self, stated: Floats, questions: Sequence[QuestionCounts]) -> str:
+    def _prevalence(
+        self, stated: Floats, about: QuestionCounts, alone: QuestionCounts | None
+    ) -> str:
         """The shares of classes that estimates start from, and which of them reports contradict."""
         names = getattr(self.label, "classes", ())
         said = ", ".join(f"{name} {share:.2%}" for name, share in zip(names, stated, strict=True))
-        (about,), alone = without_label_question(questions)
         if about.n == 0:
             return said
         against = [

@@ -23,10 +23,10 @@ from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
 from privet.learning.core.labels import LabelKind, kind_of
 from privet.learning.core.looks import MEANING, Looks
-from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.model import FittedModel, Model, question_about
 from privet.learning.core.public_data import PublicData
 from privet.learning.display.picture import cells_untold, drawn_intervals
-from privet.learning.figures.compare import insight, question_about
+from privet.learning.figures.compare import insight
 from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import untold_cells

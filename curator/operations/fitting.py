@@ -1,7 +1,7 @@
 """The work of a fit, and of a comparison of two models."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,6 @@ from privet.protocol.features import Classes
 
 from ..datastore.status import Collected
 from .curator import counts_of
-from .model_cache import summary_of
 from .snapshot import rows_to_predict
 
 
@@ -31,7 +30,11 @@ def fit_model(
     parameters: Mapping[str, Any],
     earlier: Sequence[Collected] = (),
 ) -> tuple[bytes, dict[str, Any]]:
-    """A model's document and summary; ``earlier`` waves count if they can be honest."""
+    """A model's document, and its summary in lists, in JSON's types.
+
+    ``earlier`` waves count if they can be honest. ``worst_of_one`` is how far one false report
+    moved a value; None without reports.
+    """
     questions = counts_of(collected)
     fitting = Fitting.of(estimator, collected.stored.task.label, public, **parameters)
     honest = [wave for wave in map(counts_of, earlier) if impossible(wave) is None]
@@ -39,9 +42,35 @@ def fit_model(
     model = fitting.model(questions)
     model = replace(model, optimism=optimism(model, questions, fitting.estimate))
     worst_of = partial(worst_found, model, questions, fitting.estimate)
-    summary = summary_of(model, collected.relayed, worst_of)
-    summary["scores"] = {name: asdict(of) for name, of in known_scores(model, questions).items()}
+    scores = known_scores(model, questions)
+    summary = {
+        "estimator": model.estimator,
+        "parameters": dict(model.parameters),
+        "reports": model.n,
+        "cells": model.partition.cells,
+        "facts": dict(model.facts),
+        "ways": report_sources(model, collected.relayed, worst_of),
+        "worst_of_one": worst_of(1) if model.n else None,
+        "scores": {name: asdict(of) for name, of in scores.items()},
+    }
     return json.dumps(model.to_document()).encode(), summary
+
+
+def report_sources(
+    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
+) -> list[dict[str, Any]]:
+    """The numbers of its reports that came directly (``relay`` is None) and by each relay.
+
+    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far that number of
+    false reports moved a value in the refits tried (``learning.figures.false_reports``).
+    """
+    direct = max(model.n - sum(relayed.values()), 0)
+    reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}
+    return [
+        {"relay": relay, "reports": n, "worst_found": worst_of(n)}
+        for relay, n in reports.items()
+        if n
+    ]
 
 
 def change_of(

@@ -6,7 +6,7 @@ which models there are.
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -25,41 +25,6 @@ BYTES_IN_MEMORY = 2**29
 """Least recently used models beyond either limit are read from the store again when asked for."""
 
 
-def summary_of(
-    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
-) -> dict[str, Any]:
-    """The summary of a model in lists, in JSON's types; arguments as of ``report_sources``.
-
-    ``worst_of_one`` is how far one false report moved a value; None without reports.
-    """
-    return {
-        "estimator": model.estimator,
-        "parameters": dict(model.parameters),
-        "reports": model.n,
-        "cells": model.partition.cells,
-        "facts": dict(model.facts),
-        "ways": report_sources(model, relayed, worst_of),
-        "worst_of_one": worst_of(1) if model.n else None,
-    }
-
-
-def report_sources(
-    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
-) -> list[dict[str, Any]]:
-    """The numbers of its reports that came directly (``relay`` is None) and by each relay.
-
-    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far that number of
-    false reports moved a value in the refits tried (``learning.figures.false_reports``).
-    """
-    direct = max(model.n - sum(relayed.values()), 0)
-    reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}
-    return [
-        {"relay": relay, "reports": n, "worst_found": worst_of(n)}
-        for relay, n in reports.items()
-        if n
-    ]
-
-
 def check_features(task: Task) -> None:
     """Raise ``InvalidRequest`` for a task without features, of which there is no model."""
     if not task.features:
@@ -67,6 +32,13 @@ def check_features(task: Task) -> None:
             "The task asks one thing and nothing about who answers, so there is no model of "
             "individuals: its figures are of everybody who answered."
         )
+
+
+def model_summary(task_id: str, info: ModelInfo, **seen: Any) -> ModelSummary:
+    """A stored model, with what is ``seen`` in place of its own."""
+    known = {"task": task_id, "number": info.number, "created": info.created}
+    known["aliases"] = list(info.aliases)
+    return ModelSummary.model_validate({**info.summary, **known, **seen})
 
 
 def chosen(models: Sequence[Listed], number: int | None = None) -> Listed:

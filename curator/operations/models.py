@@ -35,10 +35,10 @@ from ..metrics import Metrics
 from .card import write_card
 from .curator import Curator
 from .fitting import change_of, fit_model
-from .model_cache import check_features, chosen
+from .model_cache import check_features, chosen, model_summary
 from .parameters import ModelNumber, TaskId
 from .snapshot import Snapshot
-from .strangers import model_for_strangers, model_summary, summary_seen
+from .strangers import model_for_strangers, summary_seen
 from .table import Acting, Open, job, operation
 
 ALIAS = "[a-z][a-z0-9-]{0,63}"

@@ -16,7 +16,7 @@ from privet.admin.results import ModelSummary, Scope
 from privet.learning.core.amounts import TELLING, when
 from privet.learning.core.counts import QuestionCounts, public_counts, without_label_question
 from privet.learning.core.labels import kind_of
-from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.model import FittedModel, Model, question_about
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.figures.compare import (
@@ -25,7 +25,6 @@ from privet.learning.figures.compare import (
     insight,
     mean_would_tell,
     overall_shares,
-    question_about,
     shares_in_doubt,
 )
 from privet.learning.figures.groups import divide_people

@@ -11,6 +11,7 @@ from privet.learning.core.model import FittedModel
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import ListedTask
 from .curator import Curator
+from .model_cache import model_summary
 
 STEP = 1_000
 """Strangers see the number of reports in steps of this size."""
@@ -42,13 +43,6 @@ def start_of_hour(moment: float, since: float) -> float:
 def end_of_hour(moment: float | None) -> float | None:
     """The end of the hour that ``moment`` is in, for what lasts until then."""
     return None if moment is None else -(-moment // HOUR) * HOUR
-
-
-def model_summary(task_id: str, info: ModelInfo, **seen: Any) -> ModelSummary:
-    """A stored model, with what is ``seen`` in place of its own."""
-    known = {"task": task_id, "number": info.number, "created": info.created}
-    known["aliases"] = list(info.aliases)
-    return ModelSummary.model_validate({**info.summary, **known, **seen})
 
 
 def summary_seen(

@@ -171,6 +171,8 @@ class NumberLabel(LabelKind):
         self.ends, self.middle = np.array([label.bounds]), sum(label.bounds) / 2.0
 
     def scaled(self, question: QuestionCounts) -> QuestionCounts:
+        if question.scale is not None:
+            return question
         return replace(question, scale=question.scale_of(self.label))
 
     def scale_of(self, question: QuestionCounts) -> tuple[Floats, float]:

@@ -14,6 +14,7 @@ from privet.protocol.features import Classes, Label, Range
 from privet.protocol.partition import Index, Partition, Tree
 
 from .counts import QuestionCounts
+from .labels import kind_of
 from .public_data import Floats
 from .public_model import BaseModel
 from .trees import locate
@@ -227,6 +228,27 @@ class Model:
     def widest(self) -> float:
         """The greatest distance of two values of a cell."""
         return self.label.span if self.span is None else self.span
+
+
+def question_about(
+    model: Model, questions: Sequence[QuestionCounts], *, centred: bool = False
+) -> QuestionCounts | None:
+    """The question about the label in the model's own cells, if anybody has answered it.
+
+    That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
+    None of numbers around centres, of whose cells nothing is stated, unless ``centred`` are asked
+    for too.
+    """
+    for question in questions:
+        same = all(
+            np.array_equal(getattr(question.partition, name), getattr(model.partition, name))
+            for name in ("feature", "threshold", "left", "right")
+        )
+        if same and question.n and question.mechanism.slots > 1:
+            return (
+                None if question.centred and not centred else kind_of(model.label).scaled(question)
+            )
+    return None
 
 
 def _pairs(of: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:

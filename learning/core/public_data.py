@@ -84,19 +84,3 @@ def stated_prevalence(stated: Mapping[str, float], label: Label, y: Floats) -> F
 def class_count(label: Label) -> int:
     """Number of classes; 0 for a numeric label."""
     return label.slots if isinstance(label, Classes) else 0
-
-
-class ArrayKey:
-    """Copies of arrays as an argument of a function with ``lru_cache``, equal if contents are."""
-
-    def __init__(self, *arrays: Floats) -> None:
-        self.arrays = tuple(array.copy() for array in arrays)
-
-    def __hash__(self) -> int:
-        return hash(tuple((array.shape, array[:1].tobytes()) for array in self.arrays))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArrayKey) and all(
-            np.array_equal(mine, theirs, equal_nan=True)
-            for mine, theirs in zip(self.arrays, other.arrays, strict=True)
-        )

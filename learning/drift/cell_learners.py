@@ -51,7 +51,7 @@ from ..core.trees import cell_sums, locate
 from ..public_model.knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
 from .prior import Expected
-from .shift import shift_shares
+from .shift import averaged
 
 PARTS = 5
 """K, also the number of folds of cross-validation."""
@@ -247,7 +247,7 @@ class LearnersTrial:
             kept=kept,
             whole=question,
         )
-        return shift_shares(thinned, self.expected)
+        return averaged(thinned, self.expected)[1].shares
 
     def summed(
         self,

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from privet.protocol.label_scale import LabelScale
 
-from ..core.contrasts import contrast_variance
 from ..core.counts import QuestionCounts, sampling_covariance
 from ..core.public_data import Floats
+from ..core.ratio import contrast_variance
 from .prior import PER_THETA, Expected
 
 LEAST_SPREAD = 0.02

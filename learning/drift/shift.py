@@ -1,9 +1,24 @@
 """The shift of the holders' shares from expected ones: a Gaussian process on the tree.
 
-Contrasts are looked at in two rounds: the first has r = q, the expected shares, the second the
-first one's result, so that p = r in the sampling variance of (3), and in the masses.
+**Average.** The shares of the posterior are the mean over the priors of (1) at each one's mode. All
+priors start from the expected shares of cells, and any cell and class may move by itself. Where
+public records are right but for how many there are of each class, as where they are enriched, few
+numbers say all: those of ``label_shift``. With the evidence of this member and of the posterior for
+all slots, of which S - 1 are free,
 
-Within a cell expected shares q(x) differ, too. To first order around q, (1) and (2) make of it
+    B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,             (13)
+
+at even odds the member's probability is sigma(B). Its part of the average is what reports added to
+its prior probability, of what they could add:
+
+    part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),                                       (14)
+
+so that the public model is followed until reports speak against it.
+
+**Rounds.** Contrasts are looked at in two rounds: the first has r = q, the expected shares, the
+second the first one's result, so that p = r in the sampling variance of (3), and in the masses.
+
+**Within a cell** expected shares q(x) differ, too. To first order around q, (1) and (2) make of it
 
     p(x) = p + k (q(x) - q),    k = (1 + (1 - part) slope) p (1 - p) / (q (1 - q)),            (15)
 
@@ -14,19 +29,59 @@ public model's own q.
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from privet.protocol.partition import Partition
 
 from ..core.counts import QuestionCounts
 from ..core.model import SlotEstimates
 from ..core.public_data import Floats
-from ..core.ratio import fieller_interval
-from .average import Average, average_posterior
+from ..core.ratio import fieller_interval, project_on_simplex
+from .label_shift import LabelShift, label_shift
 from .likelihood import Contrasts, cell_masses, contrasts_of, overall_of
+from .posterior import Posterior, shift_posterior
 from .prior import Expected, Prior
 from .waves import History, passed_on
 
 ROUNDS = 2
 """The second has references near the truth, so what is left of errors in masses is second order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """The mean ``shares``, ``(cells, slots)``, on the simplex, and the members behind them.
+
+    ``label`` is the other member, of classes alone, and ``moved`` its part, at least 0 and below 1.
+    """
+
+    shares: Floats
+    posterior: Posterior
+    label: LabelShift | None = None
+    moved: float = 0.0
+
+
+def average_posterior(
+    tree: Partition,
+    contrasts: Contrasts,
+    expected: Expected,
+    prior: Prior,
+    history: History | None = None,
+) -> Average:
+    """The average of both; arguments as of ``shift_posterior``.
+
+    A label shift knows nothing of earlier waves; the posterior's evidence is that after these.
+    """
+    posterior = shift_posterior(tree, contrasts, expected, prior, history)
+    shares = posterior.mean(posterior.shares)
+    if expected.numeric:  # not between 0 and 1 by themselves
+        return Average(project_on_simplex(shares), posterior)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    label, slots = label_shift(contrasts, expected), shares.shape[1]
+    of_posterior = (slots - 1) / slots * float(posterior.total_evidence.sum())
+    moved = max(float(np.tanh((label.log_evidence - of_posterior) / 2.0)), 0.0)
+    return Average(shares + moved * (label.shares - shares), posterior, label, moved)
 
 
 def averaged(
@@ -78,11 +133,6 @@ def estimate_shift(
         public_share=np.clip(unmoved.mean(axis=1), 0.0, 1.0),
         base_slope=np.clip((1.0 + (1.0 - average.moved) * slope) * link, 0.0, 1.0),
     )
-
-
-def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
-    """Only the shares of the model average, ``(cells, slots)``."""
-    return averaged(question, expected)[1].shares
 
 
 def history_with(

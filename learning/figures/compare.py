@@ -28,7 +28,6 @@ from privet.protocol.features import Classes, Label, Range
 from privet.protocol.results import Comparison, Distribution, RegisterFigure
 
 from ..core.amounts import tells_nothing
-from ..core.contrasts import contrast_variance, moments
 from ..core.counts import (
     Estimate,
     Interval,
@@ -39,8 +38,9 @@ from ..core.counts import (
 )
 from ..core.labels import ClassLabel, kind_of
 from ..core.looks import LEVEL, Looks, critical_difference, of_both
-from ..core.model import Model
+from ..core.model import Model, question_about
 from ..core.public_data import Floats, PublicData
+from ..core.ratio import contrast_variance, moments
 from .distribution import distribution, withheld
 from .false_reports import PART, if_false
 from .figure import Figure, PublicShare, Reports, intervals_of
@@ -135,7 +135,7 @@ def insight(
     Raises ``InvalidRequest`` without reports to a question about the label on the model's cells,
     and where every number is around a centre.
     """
-    question = _question_of(model, questions)
+    question = question_about(model, questions, centred=True)
     if question is None:
         raise InvalidRequest(
             "There are no reports about the label in this model's cells: wait for holders, or fit "
@@ -289,28 +289,6 @@ def mean_would_tell(label: Range, public: PublicData, questions: Sequence[Questi
         return False
     of = reports.overall(float(public.y.mean()) if len(public) else None)[0].interval()
     return not tells_nothing(of.low, of.high, label.low, label.high)
-
-
-def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
-    """The question about the label in the model's own cells, if anybody has answered it.
-
-    That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
-    None of numbers around centres, of whose cells nothing is stated.
-    """
-    question = _question_of(model, questions)
-    return None if question is None or question.centred else question
-
-
-def _question_of(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
-    tree, label = model.partition, model.label
-    for question in questions:
-        same = all(
-            np.array_equal(getattr(question.partition, name), getattr(tree, name))
-            for name in ("feature", "threshold", "left", "right")
-        )
-        if same and question.n and question.mechanism.slots > 1:
-            return kind_of(label).scaled(question)
-    return None
 
 
 def beside_public(

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from privet.protocol.features import Label
 
 from ..core.amounts import amount, percent, thousands
-from ..core.contrasts import contrast_variance
 from ..core.counts import (
     Estimate,
     Interval,
@@ -44,7 +43,7 @@ from ..core.counts import (
 from ..core.labels import ClassLabel, NumberLabel, kind_of
 from ..core.looks import LEVEL, MEANING, factor_at, of_both, p_of_equal_means
 from ..core.public_data import Floats
-from ..core.ratio import project_on_simplex
+from ..core.ratio import contrast_variance, project_on_simplex
 from .joint import Noise, joined, of_shares
 from .power import Difference, ShareDifference, binomial_variance, share_p
 

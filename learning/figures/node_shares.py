@@ -10,12 +10,11 @@ from privet.protocol.features import Label
 from privet.protocol.partition import Partition
 
 from ..core.amounts import tells_nothing
-from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, public_counts, rounding_of_cells
 from ..core.labels import kind_of
 from ..core.looks import factor_at
 from ..core.public_data import Floats, PublicData
-from ..core.ratio import fieller_interval, project_on_simplex
+from ..core.ratio import contrast_variance, fieller_interval, project_on_simplex
 from ..core.trees import ancestors, node_depth, node_sums
 from .compare import beside_public
 from .figure import Figure, PublicShare, Reports, intervals_of, mass_of

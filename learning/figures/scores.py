@@ -37,9 +37,8 @@ from privet.protocol.features import Label
 
 from ..core.counts import Estimate, Interval, QuestionCounts, without_label_question
 from ..core.labels import kind_of
-from ..core.model import Model
+from ..core.model import Model, question_about
 from ..core.public_data import Floats
-from .compare import question_about
 from .impossible import impossible
 from .joint import joined
 from .results import Yardsticks

@@ -11,7 +11,7 @@ from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
-from ..core.public_data import ArrayKey, Floats, PublicData
+from ..core.public_data import Floats, PublicData
 from ..core.public_model import BaseModel
 from ..core.trees import cell_sums, locate, node_sums
 
@@ -46,6 +46,22 @@ LEAST_RADIUS = 0.01
 """Least radius as a fraction of the label's range, where residuals are 0; chosen, not measured."""
 FEWEST_ROWS_TO_CENTRE = 10
 """Fewest public rows for centring numbers: with fewer, residuals say too little."""
+
+
+class ArrayKey:
+    """Copies of arrays as an argument of a function with ``lru_cache``, equal if contents are."""
+
+    def __init__(self, *arrays: Floats) -> None:
+        self.arrays = tuple(array.copy() for array in arrays)
+
+    def __hash__(self) -> int:
+        return hash(tuple((array.shape, array[:1].tobytes()) for array in self.arrays))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayKey) and all(
+            np.array_equal(mine, theirs, equal_nan=True)
+            for mine, theirs in zip(self.arrays, other.arrays, strict=True)
+        )
 
 
 @dataclass(frozen=True, eq=False)

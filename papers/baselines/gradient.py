@@ -7,7 +7,8 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtri_exp
 
-from privet.learning.core.public_data import ArrayKey, PublicData
+from privet.learning.core.public_data import PublicData
+from privet.learning.public_model.knowledge import ArrayKey
 
 from .base import BaselineClassifier, Floats
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from privet.learning.core.counts import QuestionCounts, without_label_question
 from privet.learning.core.looks import Looks
-from privet.learning.core.model import Model
+from privet.learning.core.model import Model, question_about
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel
 from privet.learning.figures.compare import (
@@ -27,7 +27,6 @@ from privet.learning.figures.compare import (
     mean_would_tell,
     over_time,
     overall_shares,
-    question_about,
 )
 from privet.learning.figures.false_reports import worst_found
 from privet.learning.figures.groups import divide_people

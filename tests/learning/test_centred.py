@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.model import Model
+from privet.learning.core.model import Model, question_about
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel
 from privet.learning.core.trees import locate
-from privet.learning.figures.compare import insight, over_time, question_about
+from privet.learning.figures.compare import insight, over_time
 from privet.learning.figures.scores import optimism, score_differences
 from privet.learning.figures.sentences import around_centres as around_centres_in_words
 from privet.learning.methods import Fitting, fit

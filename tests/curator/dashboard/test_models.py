@@ -20,9 +20,10 @@ from privet.curator.operations.predictions import ExplainedPredictions
 from privet.curator.operations.snapshot import Snapshot
 from privet.learning.core.amounts import TELLING, date, figure, percent, when
 from privet.learning.core.counts import Interval
+from privet.learning.core.model import question_about
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
-from privet.learning.figures.compare import Insight, question_about
+from privet.learning.figures.compare import Insight
 from privet.learning.figures.node_shares import reports_for_cells
 from privet.learning.figures.results import CellDifference
 from privet.learning.figures.sentences import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.admin.results import ReportSource
 from privet.curator.operations.card import offset, write_card
-from privet.curator.operations.model_cache import report_sources
+from privet.curator.operations.fitting import report_sources
 from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model

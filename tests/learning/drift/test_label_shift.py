@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.drift.average import average_posterior
 from privet.learning.drift.label_shift import label_shift
 from privet.learning.drift.likelihood import (
     KnownMasses,
@@ -15,7 +14,7 @@ from privet.learning.drift.likelihood import (
     overall_of,
 )
 from privet.learning.drift.prior import Expected, Prior
-from privet.learning.drift.shift import averaged
+from privet.learning.drift.shift import average_posterior, averaged
 from privet.protocol.partition import Partition
 
 from ..examples import complete, reports

@@ -10,7 +10,6 @@ from scipy.stats import multivariate_normal
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import to_model
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift.average import average_posterior
 from privet.learning.drift.likelihood import (
     Contrasts,
     Overall,
@@ -20,7 +19,7 @@ from privet.learning.drift.likelihood import (
 )
 from privet.learning.drift.posterior import shift_posterior
 from privet.learning.drift.prior import GRID, Expected, Prior
-from privet.learning.drift.shift import estimate_shift
+from privet.learning.drift.shift import average_posterior, estimate_shift
 from privet.learning.figures.node_shares import untold_cells
 from privet.learning.methods import fit
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privet.learning.core.model import question_about
 from privet.learning.core.trees import locate, node_sums
-from privet.learning.figures.compare import insight, question_about
+from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import consistent_masses, node_masses, node_shares
 from privet.learning.figures.precision import narrowed, overall_precision
 from privet.learning.methods import fit

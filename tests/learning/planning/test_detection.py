@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from privet.learning.core.contrasts import moments
 from privet.learning.core.labels import kind_of
 from privet.learning.core.looks import of_both
 from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.core.ratio import moments
 from privet.learning.figures.compare import in_a_cell, insight, over_time
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.joint import joined
