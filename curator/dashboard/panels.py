@@ -78,7 +78,7 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         rows,
-        waves_in_short(task.label, rows, lines),
+        _in_short(task.label, rows, () if found is None else found.lines),
         None if found is None else latest_wave(task.label, found.lines),
         None if found is None else found.sentence,
         charts_of(task.label, lines, rows, ways, in_cells),
@@ -104,29 +104,27 @@ class PanelForAll:
             overall = () if there is None else there.overall or ()
             phase = Phase.DELETED if there is None else there.phase
             row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
-            known = in_short(label, overall)
+            found = {of.name: WaveFigure(number, 0, of.reported, of.low, of.high) for of in overall}
+            known = in_short(label, found)
             rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
-            for of in overall if known else ():
-                found = WaveFigure(number, 0, of.reported, of.low, of.high)
-                figures.setdefault(of.name, []).append(found)
+            for name, figure in found.items() if known else ():
+                figures.setdefault(name, []).append(figure)
         lines = tuple(Line(name, tuple(each)) for name, each in figures.items())
         some = lines[kind_of(label).independent]
         said = filter(None, (latest_wave(label, lines), differs_from_first(label, lines)))
         return cls(rows, " ".join(said), charts_of(label, some, rows, {None: ()}))
 
 
-def waves_in_short(
+def _in_short(
     label: Label, rows: Sequence[WaveStatus | WaveRow], lines: Sequence[Line]
 ) -> list[str | None]:
     """The figures of each wave in a few words: of ``lines``, or what strangers may know."""
-    said: dict[int, list[str]] = {}
+    by_wave: dict[int, dict[str, WaveFigure]] = {row.wave: {} for row in rows}
     for line in lines:
         for each in line.figures:
-            figure = kind_of(label).stated(each.value, each.low, each.high)
-            named = f"{line.name} {figure}" if kind_of(label).is_share else figure
-            said.setdefault(each.wave, []).append(named)
+            by_wave[each.wave][line.name] = each
     return [
-        row.known if isinstance(row, WaveRow) else ", ".join(said.get(row.wave, [])) or None
+        row.known if isinstance(row, WaveRow) else in_short(label, by_wave[row.wave])
         for row in rows
     ]
 

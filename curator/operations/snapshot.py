@@ -31,10 +31,10 @@ from privet.learning.figures.groups import divide_people
 from privet.learning.figures.impossible import Impossible, impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
+    BelowNodes,
     NodeShares,
     consistent_masses,
     figures_in_cells,
-    node_shares,
     reports_for_cells,
     untold_cells,
 )
@@ -427,7 +427,7 @@ class Snapshot:
         if question is None:
             return None
         _, alone = without_label_question(self.counts)
-        found = node_shares(self.task.label, self.public, question, node, alone)
+        found = BelowNodes(self.task.label, self.public, question, alone).shares(node)
         mass = replace(found.mass, reported=consistent_masses(question)[node])
         return replace(found, mass=mass)
 

@@ -147,11 +147,9 @@ def insight(
     reports = Reports.of(label, questions) if unstated else of_cells
     if reports is None:
         raise InvalidRequest(unstated)
-    figures, overall = _overall(public, reports)
-    of_people = weighted(kind, questions, public.register)
-    misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
+    found = _of_all_holders(public, questions, reports, of_cells.n, file)
     differences, seen_in_a_cell = tuple[CellDifference, ...](), None
-    if not unstated:
+    if not unstated and found.impossible is None:
         public_by_cell = public_counts(label, public, question.partition)
         differences = cell_differences(reports, public_by_cell, model.selection)
         seen_in_a_cell = in_a_cell(reports, public_by_cell, model.selection).smallest()
@@ -162,38 +160,20 @@ def insight(
     relabelled = None
     if kind.is_share:
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
-    cells = question.partition.cells
-    headline = verdict(label, overall, of_cells.n, 0, file)
-    effect = moved_in_words(label, moved, relabelled, cells, (model.n, of_cells.n))
-    groups = unstated or in_groups(label, cells, differences, seen_in_a_cell)
-    sentence = comparison(label, headline, groups, effect)
-    part = PART * of_cells.n / reports.n if unstated else PART  # of those who state the mean
-    doubt = _doubt(label, reports, overall, part)
-    if (false := impossible(questions)) is not None:
-        overall = _withheld(overall, kind.bounds)
-        misfits, seen_in_a_cell = replace(misfits, low=0.0, high=1.0), None
-        differences, figures, of_people = (), (), ()
-        headline = sentence = false.sentence
-        doubt = ""
-    return Insight(
-        of_cells.n,
-        model.n,
-        misfits,
-        len(public),
-        cells,
-        overall,
-        differences,
-        seen_in_a_cell,
-        moved,
-        relabelled,
-        headline,
-        sentence,
-        question.looks,
-        of_people,
-        in_register(label, of_people),
-        false,
-        if_false=doubt,
-        figures=figures,
+    cells, sentence = question.partition.cells, found.sentence
+    if found.impossible is None:
+        groups = unstated or in_groups(label, cells, differences, seen_in_a_cell)
+        effect = moved_in_words(label, moved, relabelled, cells, (model.n, of_cells.n))
+        sentence = comparison(label, found.headline, groups, effect)
+    return replace(
+        found,
+        model_reports=model.n,
+        cells=cells,
+        differences=differences,
+        seen_in_a_cell=seen_in_a_cell,
+        moved=moved,
+        relabelled=relabelled,
+        sentence=sentence,
     )
 
 
@@ -205,41 +185,58 @@ def figures_alone(label: Label, questions: Sequence[QuestionCounts]) -> Insight:
     reports = Reports.of(label, questions)
     if reports is None:
         raise InvalidRequest("Nobody has answered yet: wait for holders.")
-    figures, overall = _overall(PublicData.none(), reports)
+    found = _of_all_holders(PublicData.none(), questions, reports, reports.n)
+    bins = distribution(reports)
+    if bins is not None and found.impossible is not None:
+        bins = withheld(bins)
+    return replace(found, distribution=bins)
+
+
+def _of_all_holders(
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    reports: Reports,
+    answers: int,
+    file: str = YOUR_FILE,
+) -> Insight:
+    """The comparison without cells and without a model: the figures of all who gave ``answers``,
+    which the ``reports`` state. Where these cannot all be honest, all that there can be."""
+    kind, label = reports.kind, reports.kind.label
+    figures, overall = _overall(public, reports)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
-    found, false = distribution(reports), impossible(questions)
-    sentence = verdict(label, overall, reports.n, 0)
-    doubt = _doubt(label, reports, overall)
-    if false is not None:
-        overall = _withheld(overall, reports.kind.bounds)
-        misfits, figures, sentence = replace(misfits, low=0.0, high=1.0), (), false.sentence
-        doubt = ""
-        found = None if found is None else withheld(found)
+    people, doubt, false = tuple[RegisterFigure, ...](), "", impossible(questions)
+    if false is None:
+        headline = verdict(label, overall, answers, 0, file)
+        people = weighted(kind, questions, public.register)
+        # if not all state figures, of those who do
+        part = PART if answers == reports.n else PART * answers / reports.n
+        doubt = _doubt(label, reports, overall, part)
+    else:
+        headline, (least, most) = false.sentence, kind.bounds
+        overall = tuple(
+            replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall
+        )
+        misfits, figures = replace(misfits, low=0.0, high=1.0), ()
     return Insight(
-        reports=reports.n,
+        reports=answers,
         model_reports=0,
         misfits=misfits,
-        public_records=0,
+        public_records=len(public),
         cells=1,
         overall=overall,
         differences=(),
         seen_in_a_cell=None,
         moved=0.0,
         relabelled=None,
-        headline=sentence,
-        sentence=sentence,
+        headline=headline,
+        sentence=headline,
         looks=reports.question.looks,
+        weighted=people,
+        of_register=in_register(label, people),
         impossible=false,
-        distribution=found,
         if_false=doubt,
         figures=figures,
     )
-
-
-def _withheld(overall: Sequence[Comparison], bounds: tuple[float, float]) -> tuple[Comparison, ...]:
-    """The figures of reports that cannot all be honest: intervals are all that there can be."""
-    least, most = bounds
-    return tuple(replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall)
 
 
 def overall_shares(
@@ -315,37 +312,23 @@ def beside_public(
 def _overall(
     public: PublicData, reports: Reports
 ) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
-    """Each class's share, or the mean label, with the test that the populations are alike."""
+    """Each class's share, or the mean label, with the test that the populations are alike, where
+    there are public records."""
     kind = reports.kind
-    if not len(public):
-        return _overall_alone(reports)
-    expected: list[float] = kind.public_figures(public).tolist()
-    figures, known = beside_public(public, reports)
-    intervals = intervals_of(kind, figures)
-    rows = zip(kind.names, figures, known, intervals, expected, strict=True)
-    stated = zip(figures, intervals, strict=True)
-    return tuple(replace(figure, stated=of) for figure, of in stated), tuple(
-        Comparison(
-            name,
-            of.value,
-            of.low,
-            of.high,
-            public_value,
-            float(there.p_value(reported)),
-            there.to_detect(reported, kind.tests).smallest(),
-        )
-        for name, reported, there, of, public_value in rows
-    )
-
-
-def _overall_alone(reports: Reports) -> tuple[tuple[Figure, ...], tuple[Comparison, ...]]:
-    """The same without public records."""
-    kind = reports.kind
-    figures = reports.overall(kind.middle if kind.is_share else None)
-    intervals = intervals_of(kind, figures)
-    stated = list(zip(figures, intervals, strict=True))
-    return tuple(replace(figure, stated=of) for figure, of in stated), tuple(
-        Comparison(figure.name, of.value, of.low, of.high, None, 1.0, None) for figure, of in stated
+    tested: list[tuple[float | None, float, float | None]]
+    if len(public):
+        figures, known = beside_public(public, reports)
+        rows = zip(kind.public_figures(public).tolist(), known, figures, strict=True)
+        tested = [
+            (of, float(there.p_value(here)), there.to_detect(here, kind.tests).smallest())
+            for of, there, here in rows
+        ]
+    else:
+        figures = reports.overall(kind.middle if kind.is_share else None)
+        tested = [(None, 1.0, None)] * len(figures)
+    stated = list(zip(figures, intervals_of(kind, figures), tested, strict=True))
+    return tuple(replace(figure, stated=of) for figure, of, _ in stated), tuple(
+        Comparison(figure.name, of.value, of.low, of.high, *beside) for figure, of, beside in stated
     )
 
 

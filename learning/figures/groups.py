@@ -17,7 +17,7 @@ from ..core.counts import QuestionCounts
 from ..core.labels import kind_of
 from ..core.looks import LEVEL
 from ..core.public_data import PublicData
-from .node_shares import Share, consistent_masses, node_shares, p_values_below
+from .node_shares import BelowNodes, Share, consistent_masses
 from .results import FigureInGroup, Group
 
 SPLITS = 2
@@ -34,17 +34,15 @@ def divide_people(
     """The groups that the reports to a ``question`` about the label tell apart, in the order of the
     tree; none where they tell enough of all people alone.
 
-    A figure is that of ``node_shares``, of two classes the headline's; a part of all people is that
+    A figure is that of ``BelowNodes``, of two classes the headline's; a part of all people is that
     of ``consistent_masses``. ``selection`` is that of the model.
     """
     tree, kind = question.partition, kind_of(label)
+    below = BelowNodes(label, public, question, alone)
 
     @cache
     def figures(node: int) -> Sequence[Share]:
-        return node_shares(label, public, question, node, alone).rows[kind.independent]
-
-    def p_values(node: int) -> list[float]:
-        return p_values_below(label, public, question, node, selection)[kind.independent]
+        return below.shares(node).rows[kind.independent]
 
     def is_readable(node: int) -> bool:
         return all(
@@ -79,7 +77,9 @@ def divide_people(
                     of.public,
                     p <= level,
                 )
-                for of, p in zip(figures(node), p_values(node), strict=True)
+                for of, p in zip(
+                    figures(node), below.p_values(node, selection)[kind.independent], strict=True
+                )
             ),
         )
         for node in chosen

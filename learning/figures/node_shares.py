@@ -43,64 +43,77 @@ class NodeShares:
     rows: tuple[Share, ...]
 
 
-def node_shares(
-    label: Label,
-    public: PublicData,
-    question: QuestionCounts,
-    node: int,
-    alone: QuestionCounts | None = None,
-) -> NodeShares:
-    """Compare the reports to ``question`` below a ``node`` of its tree with public records there.
+class BelowNodes:
+    """The reports to ``question`` below the nodes of its tree, beside the public records there.
 
-    The root has the figures of everybody, so those asked for the label ``alone`` count. The
-    interval of a share is all that is possible where the mass is not distinguished from zero, and
-    where reports cannot all be honest.
+    The root has the figures of everybody, so those asked for the label ``alone`` count.
     """
-    kind, below = kind_of(label), below_node(question, node)
-    asked = [question] if alone is None else [question, alone]
-    inside, false = below.astype(np.float64), impossible(asked) is not None
-    public_by_cell = public_counts(label, public, question.partition)
-    records = public_by_cell[below].sum()
-    mass = _mass(question, inside, false=false)
-    share = Share("", mass, float(records / public_by_cell.sum()))
-    figures = None if false else Reports(kind, question).within(inside)
-    if figures is not None and below.all():
-        figures, _ = beside_public(public, Reports(kind, question, alone))
-    if figures is None:
-        reported = [Interval(kind.middle, *kind.bounds)] * len(kind.names)
-    else:
-        reported = intervals_of(kind, figures)
-    expected: list[float | None] = [None] * len(kind.names)
-    if records:
-        there = public_by_cell[below].sum(axis=0) / records
-        expected = list((kind.ends @ there).tolist())
-    rows = map(Share, kind.names, reported, expected)
-    return NodeShares(share, tuple(rows))
 
+    def __init__(
+        self,
+        label: Label,
+        public: PublicData,
+        question: QuestionCounts,
+        alone: QuestionCounts | None = None,
+    ) -> None:
+        self.kind, self.public = kind_of(label), public
+        self.question, self.alone = question, alone
+        asked = [question] if alone is None else [question, alone]
+        self.are_false = impossible(asked) is not None
+        """True if the reports cannot all be honest."""
+        self.public_by_cell = public_counts(label, public, question.partition)
 
-def p_values_below(
-    label: Label, public: PublicData, question: QuestionCounts, node: int, selection: float
-) -> list[float]:
-    """The p-values of the reports' figures below a ``node``, if both populations are alike there.
+    def shares(self, node: int) -> NodeShares:
+        """The figures below a ``node``.
 
-    As those of cells (``compare``): public labels vary by ``selection`` times as much as those of
-    rows drawn there, since the tree was grown on them. 1 where either data have nobody.
-    """
-    kind, below = kind_of(label), below_node(question, node)
-    figures = Reports(kind, question).within(below.astype(np.float64))
-    hits = public_counts(label, public, question.partition)[below].sum(axis=0)
-    rows = hits.sum()
-    if figures is None or not rows or impossible([question]) is not None:
-        return [1.0] * len(kind.names)
-    if kind.is_share:
-        shares = zip(figures, hits, strict=True)
-        return [float(PublicShare(of, rows, selection).p_value(figure)) for figure, of in shares]
-    (figure,), (low, _) = figures, kind.bounds
-    (mean,) = kind.ends @ hits / rows
-    here, there = ((np.asarray(at) - low) / kind.span for at in (figure.value, mean))
-    spread = kind.span**2 * binomial_variance(here, there)
-    known = Figure(mean, 0.0 * mean, selection * spread, rows + 1.0, 1.0, kind.bounds, given=True)
-    return [float(known.p_value(replace(figure, spread=spread)))]
+        The interval of a share is all that is possible where the mass is not distinguished from
+        zero, and where reports cannot all be honest.
+        """
+        kind, below = self.kind, below_node(self.question, node)
+        there = self.public_by_cell[below]
+        records = there.sum()
+        mass = _mass(self.question, below.astype(np.float64), false=self.are_false)
+        share = Share("", mass, float(records / self.public_by_cell.sum()))
+        figures = None if self.are_false else self._within(below)
+        if figures is not None and below.all():
+            reports = Reports(kind, self.question, self.alone)
+            figures, _ = beside_public(self.public, reports)
+        if figures is None:
+            reported = [Interval(kind.middle, *kind.bounds)] * len(kind.names)
+        else:
+            reported = intervals_of(kind, figures)
+        expected: list[float | None] = [None] * len(kind.names)
+        if records:
+            expected = list((kind.ends @ (there.sum(axis=0) / records)).tolist())
+        return NodeShares(share, tuple(map(Share, kind.names, reported, expected)))
+
+    def p_values(self, node: int, selection: float) -> list[float]:
+        """The p-values of the reports' figures below a ``node``, if both populations are alike
+        there.
+
+        As those of cells (``compare``): public labels vary by ``selection`` times as much as those
+        of rows drawn there, since the tree was grown on them. 1 where either data have nobody.
+        """
+        kind, below = self.kind, below_node(self.question, node)
+        figures, hits = self._within(below), self.public_by_cell[below].sum(axis=0)
+        rows = hits.sum()
+        if figures is None or not rows or self.are_false:
+            return [1.0] * len(kind.names)
+        if kind.is_share:
+            shares = zip(figures, hits, strict=True)
+            return [
+                float(PublicShare(of, rows, selection).p_value(figure)) for figure, of in shares
+            ]
+        (figure,), (low, _) = figures, kind.bounds
+        (mean,) = kind.ends @ hits / rows
+        here, there = ((np.asarray(at) - low) / kind.span for at in (figure.value, mean))
+        spread = kind.span**2 * binomial_variance(here, there)
+        of_public = selection * spread
+        known = Figure(mean, 0.0 * mean, of_public, rows + 1.0, 1.0, kind.bounds, given=True)
+        return [float(known.p_value(replace(figure, spread=spread)))]
+
+    def _within(self, below: NDArray[np.bool_]) -> list[Figure] | None:
+        return Reports(self.kind, self.question).within(below.astype(np.float64))
 
 
 def figures_in_cells(label: Label, public: PublicData, partition: Partition) -> Floats:
@@ -112,7 +125,7 @@ def figures_in_cells(label: Label, public: PublicData, partition: Partition) -> 
 
 
 def node_masses(question: QuestionCounts) -> list[Interval]:
-    """The part of the holders below each node, as ``node_shares`` has it."""
+    """The part of the holders below each node, as ``BelowNodes`` has it."""
     tree, false = question.partition, impossible([question]) is not None
     found = [Interval(1.0, 0.0, 1.0)] * tree.nodes
     for depth, nodes in enumerate(tree.levels):
@@ -189,7 +202,7 @@ def reports_for_cells(
 
 
 def untold_cells(label: Label, question: QuestionCounts) -> NDArray[np.bool_]:
-    """True for the cells of which the reports tell nothing: where ``node_shares`` gives all that is
+    """True for the cells of which the reports tell nothing: where ``BelowNodes`` gives all that is
     possible, for all cells at once."""
     if impossible([question]) is not None:
         return np.ones(len(question.counts), dtype=np.bool_)

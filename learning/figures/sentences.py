@@ -189,18 +189,16 @@ def in_its_unit(question: str, unit: str) -> str:
     return f"{question} ({unit})"
 
 
-def finding_in_cell(
-    label: Label, row: CellDifference, path: Sequence[str], file: str = YOUR_FILE
-) -> str:
-    """A sentence on a group that is listed since it differs from that in the ``file``."""
+def finding_in_cell(label: Label, row: CellDifference, path: Sequence[str]) -> str:
+    """A sentence on a group that is listed since it differs from that in the file."""
     kind, where = kind_of(label), name_of_group(path)
     if row.name is None:
         stated = figure(row.reported, row.low, row.high, is_share=True)
-        rest = f"{_side(row, 'fewer')} than the {percent(row.public)} in {file}"
+        rest = f"{_side(row, 'fewer')} than the {percent(row.public)} in {YOUR_FILE}"
         return f"{where}: {stated} of those who answered, {rest}."
     stated = kind.in_words(row.name, row.reported, row.low, row.high)
     side = _side(row, "fewer" if kind.is_share else "less")
-    return f"{where}: {lowered(stated)}, {side} than the {kind.text(row.public)} in {file}."
+    return f"{where}: {lowered(stated)}, {side} than the {kind.text(row.public)} in {YOUR_FILE}."
 
 
 def finding_in_group(
@@ -654,7 +652,7 @@ def why_less(than: Yardsticks, accuracy: Ended) -> str:
     )
 
 
-def average_of_cells(label: Label, average: float, row: Comparison, file: str = YOUR_FILE) -> str:
+def average_of_cells(label: Label, average: float, row: Comparison) -> str:
     """A sentence on a tree whose cells do not average to what holders reported.
 
     By their holders; empty where they do, in as many digits as pages have, or but for
@@ -668,8 +666,8 @@ def average_of_cells(label: Label, average: float, row: Comparison, file: str = 
         return ""
     what = f" {row.name}" if kind.is_share else ""
     return (
-        f"The model leans on {file}, so its groups average to {mine}{what}, and the answers to "
-        f"{answers}."
+        f"The model leans on {YOUR_FILE}, so its groups average to {mine}{what}, and the answers "
+        f"to {answers}."
     )
 
 
@@ -764,15 +762,14 @@ def over_waves(
     return " ".join(said)
 
 
-def in_short(label: Label, overall: Sequence[Comparison]) -> str | None:
-    """The figures of a wave, in a few words; None without any that tells something."""
-    kind, stated = kind_of(label), figures_to_state(label, overall)
-    if all(tells_nothing(of.low, of.high, *kind.bounds) for of in stated):
+def in_short(label: Label, figures: Mapping[str, Ended]) -> str | None:
+    """The figures of a wave by name, in a few words; None without any that tells something."""
+    kind, stated = kind_of(label), list(figures.items())[kind_of(label).independent]
+    if all(tells_nothing(of.low, of.high, *kind.bounds) for _, of in stated):
         return None
-    said = (kind.stated(of.reported, of.low, of.high) for of in stated)
-    if not kind.is_share:
-        return ", ".join(said)
-    return ", ".join(f"{of.name} {figure}" for of, figure in zip(stated, said, strict=True))
+    names = (f"{name} " if kind.is_share else "" for name, _ in stated)
+    said = (kind.stated(of.value, of.low, of.high) for _, of in stated)
+    return ", ".join(map("".join, zip(names, said, strict=True)))
 
 
 def latest_wave(label: Label, lines: Sequence[Line]) -> str | None:

@@ -18,7 +18,7 @@ from privet.learning.core.labels import kind_of
 from privet.learning.core.public_data import PublicData
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.misfits import gathered_misfits
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import BelowNodes
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.lpct.weighted import fit_weighted
 from privet.learning.simulation import simulate_question
@@ -114,7 +114,7 @@ def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
     question = QuestionCounts(tree, mechanism, sums, n, scale=scale)
     model = fit_weighted(label, public, [question], weight=0.0, counts="unbiased")
     inside = fit & (x < tree.threshold[0])
-    of_node = node_shares(label, public, question, int(tree.left[0]))
+    of_node = BelowNodes(label, public, question).shares(int(tree.left[0]))
     low, high = model.low[:, -1], model.high[:, -1]
     held = {
         "a cell": ((low <= truth) & (truth <= high)).astype(float).tolist(),

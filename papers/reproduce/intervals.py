@@ -15,7 +15,7 @@ from privet.learning.core.counts import Interval
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.figures.compare import insight
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import BelowNodes
 from privet.learning.figures.results import CellDifference
 from privet.learning.methods import fit
 from privet.learning.simulation.population import Integers
@@ -74,7 +74,7 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     said = insight(label, public, [question], model)
     size = np.bincount(cells, minlength=tree.cells)
     inside = holders.X[:, tree.feature[0]] < tree.threshold[0]  # below the root's left child
-    of_node = node_shares(label, public, question, int(tree.left[0]))
+    of_node = BelowNodes(label, public, question).shares(int(tree.left[0]))
     mean = np.bincount(cells, holders.y, tree.cells) / size
     return {
         "all holders": within(said.overall[-1], holders.y.mean()),

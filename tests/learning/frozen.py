@@ -33,8 +33,8 @@ from privet.learning.figures.groups import divide_people
 from privet.learning.figures.impossible import impossible
 from privet.learning.figures.misfits import strata_in_words
 from privet.learning.figures.node_shares import (
+    BelowNodes,
     node_masses,
-    node_shares,
     reports_for_cells,
     untold_cells,
 )
@@ -239,7 +239,7 @@ def reports_of(
     average = float(mass @ model.values[:, -1] / mass.sum())
     return {
         "nodes": [
-            node_shares(label, public, question, node)
+            BelowNodes(label, public, question).shares(node)
             for node in (0, 2, int(question.partition.leaves[1]))
         ],
         "masses": node_masses(question),

@@ -16,7 +16,7 @@ from privet.learning.figures.impossible import (
     least_by_events,
     least_false,
 )
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import BelowNodes
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_withheld() -> None:
     assert np.all(model.high == 1.0)
     least = thousands(found.impossible.least)
     assert model.facts["false reports"] == f"at least {least} of {thousands(asked.n)}"
-    below = node_shares(BINARY, public, asked, 1)
+    below = BelowNodes(BINARY, public, asked).shares(1)
     assert {(row.reported.low, row.reported.high) for row in below.rows} == {(0.0, 1.0)}
     assert (below.mass.reported.low, below.mass.reported.high) == (0.0, 1.0)
 

@@ -15,7 +15,7 @@ from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
 from privet.learning.figures.compare import Insight, cell_differences, insight
 from privet.learning.figures.figure import Reports
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import BelowNodes
 from privet.learning.figures.power import POWER
 from privet.learning.figures.select import FALSE_DISCOVERY_RATE
 from privet.learning.methods import GROWERS, fit
@@ -96,7 +96,7 @@ def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechan
         model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
         overall = insight(label, public, [asked], model).overall
         intervals = [Interval(row.reported, row.low, row.high) for row in overall]
-        inside = [row.reported for row in node_shares(label, public, asked, 2).rows]
+        inside = [row.reported for row in BelowNodes(label, public, asked).shares(2).rows]
         for shares in (intervals, inside):
             assert sum(share.value for share in shares) == pytest.approx(1.0)
             assert all(0.0 <= s.low <= s.value <= s.high <= 1.0 for s in shares)

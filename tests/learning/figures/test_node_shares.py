@@ -8,7 +8,7 @@ import pytest
 from privet.learning.core.model import question_about
 from privet.learning.core.trees import locate, node_sums
 from privet.learning.figures.compare import insight
-from privet.learning.figures.node_shares import consistent_masses, node_masses, node_shares
+from privet.learning.figures.node_shares import BelowNodes, consistent_masses, node_masses
 from privet.learning.figures.precision import narrowed, overall_precision
 from privet.learning.methods import fit
 from privet.protocol.features import Label
@@ -42,7 +42,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
     public = public_rows(label, PUBLIC, seed=1)
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     asked = reports(TREE, counts, 60.0, 3, regression=label is NUMBER)
-    found = node_shares(label, public, asked, node)
+    found = BelowNodes(label, public, asked).shares(node)
     below = cells_below(node)
     inside = counts[below]
     assert found.mass.reported.value == pytest.approx(inside.sum() / HOLDERS)
@@ -72,7 +72,7 @@ def test_the_root_has_the_figures_of_all(label: Label, *, by_both: bool) -> None
     model = fit("weighted", label, public, questions, **REPORTS_ALONE)
     question = question_about(model, questions)
     assert question is not None
-    found = node_shares(label, public, question, 0, alone if by_both else None)
+    found = BelowNodes(label, public, question, alone if by_both else None).shares(0)
     overall = insight(label, public, questions, model).overall
     assert [(row.reported.value, row.reported.low, row.reported.high) for row in found.rows] == [
         pytest.approx((row.reported, row.low, row.high)) for row in overall
@@ -88,7 +88,7 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     covered = 0
     for seed in range(200):
         asked = reports(TREE, counts, 1.0, seed)
-        row = node_shares(BINARY, public, asked, NODE).rows[1]
+        row = BelowNodes(BINARY, public, asked).shares(NODE).rows[1]
         covered += row.reported.low <= truth <= row.reported.high
     low, high = clopper_pearson(covered, 200, ALPHA)
     assert low <= 0.95 <= high, covered
@@ -137,7 +137,7 @@ def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
     counts[0] = 0
     asked = reports(TREE, counts, 0.1, 1)
     public = public_rows(BINARY, PUBLIC, seed=1)
-    found = node_shares(BINARY, public, asked, int(TREE.leaves[0]))
+    found = BelowNodes(BINARY, public, asked).shares(int(TREE.leaves[0]))
     assert [(row.reported.low, row.reported.high) for row in found.rows] == [(0.0, 1.0)] * 2
 
 

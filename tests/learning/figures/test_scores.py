@@ -14,7 +14,7 @@ from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.impossible import Impossible, impossible
-from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.node_shares import BelowNodes
 from privet.learning.figures.scores import (
     MOST,
     known_scores,
@@ -126,7 +126,7 @@ def test_accuracies_agree_with_the_shares_of_the_cells() -> None:
     assert found is not None
     by_hand = 0.0
     for cell, node in enumerate(model.partition.leaves.tolist()):
-        shares = node_shares(BINARY, public, asked, node)
+        shares = BelowNodes(BINARY, public, asked).shares(node)
         of = shares.rows[int(model.values[cell].argmax())].reported
         by_hand += shares.mass.reported.value * of.value
     assert found.uncorrected == pytest.approx(by_hand, abs=0.02)

@@ -19,7 +19,7 @@ from privet.learning.core.amounts import (
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.labels import kind_of
 from privet.learning.figures.compare import insight
-from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.figures.node_shares import BelowNodes, reports_for_cells, untold_cells
 from privet.learning.figures.power import share_p
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.results import CellDifference, Line, WaveFigure, Yardsticks
@@ -331,7 +331,7 @@ def test_what_would_tell_does(label: Label) -> None:
 
     def of_cells(asked: QuestionCounts) -> list[float]:
         leaves = [int(node) for node in TREE.leaves]
-        rows = [node_shares(label, public, asked, node).rows for node in leaves]
+        rows = [BelowNodes(label, public, asked).shares(node).rows for node in leaves]
         return [max(r.reported.high - r.reported.low for r in of) / 2.0 for of in rows]
 
     few = asked_of(400)
@@ -357,7 +357,7 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
         counts = counts_of(label, public_rows(label, n, seed=2))
         asked = reports(TREE, counts, 1.0, 3, regression=label is NUMBER)
         leaves = [int(node) for node in TREE.leaves]
-        shown = [node_shares(label, public, asked, node).rows for node in leaves]
+        shown = [BelowNodes(label, public, asked).shares(node).rows for node in leaves]
         whole = [
             all(tells_nothing(r.reported.low, r.reported.high, *label.bounds) for r in rows)
             for rows in shown
@@ -653,7 +653,7 @@ def test_without_a_file_the_headline_has_nothing_beside_it() -> None:
 
 def test_a_wave_in_short_names_classes_and_no_column() -> None:
     """A study has one number, so its mean takes no name; a share says of which class it is."""
-    mean = Comparison("y", 2.0, 1.0, 3.0, None, 1.0, None)
-    assert plain(in_short(NUMBER, (mean,)) or "") == "2 (1 to 3)"
-    shares = [Comparison(name, 0.5, 0.4, 0.6, None, 1.0, None) for name in BINARY.classes]
+    assert plain(in_short(NUMBER, {"y": Interval(2.0, 1.0, 3.0)}) or "") == "2 (1 to 3)"
+    shares = dict.fromkeys(BINARY.classes, Interval(0.5, 0.4, 0.6))
     assert plain(in_short(BINARY, shares) or "") == "yes 50 % (40 % to 60 %)"
+    assert in_short(BINARY, dict.fromkeys(BINARY.classes, Interval(0.5, 0.0, 1.0))) is None
