@@ -29,7 +29,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.methods import DEFAULT_ESTIMATOR
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Numeric
 from privet.protocol.lifecycle import TaskState
@@ -106,7 +106,7 @@ def _learning(public: int, holders: int, rows: int) -> Iterator[Figure]:
 def _task(data: PublicData, holders: int) -> Task:
     settings = TaskSettings(name="bench", label="y", epsilon=EPSILON, holders=holders)
     features = tuple(Numeric(name=f"x{place}", low=0.0, high=1.0) for place in range(COLUMNS))
-    return build_encoded(settings, features, LABEL, data)
+    return TaskBuilder(features, LABEL, data).task(settings)
 
 
 def _collected(task: Task, data: PublicData, counts: Sequence[QuestionCounts]) -> Collected:

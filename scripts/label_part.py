@@ -28,7 +28,7 @@ from privet.learning.figures.figure import Reports
 from privet.learning.methods import Fitting
 from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.label_part import (
     chosen_part,
     noise_of_one,
@@ -152,7 +152,7 @@ def measured(
     settings = TaskSettings.model_validate(
         {"name": "s", "label": "y", "epsilon": epsilon, "holders": len(holders), **arm}
     )
-    task = build_encoded(settings, features, label, public)
+    task = TaskBuilder(features, label, public).task(settings)
     rng = np.random.default_rng([seed, round(100 * epsilon)])
     counts = simulate_counts(task, holders.X, holders.y, rng)
     fitting = Fitting.of("drift", label, public)

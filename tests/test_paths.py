@@ -21,11 +21,11 @@ import pytest
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=64, functions=320, moves=89),
-    "POST": Size(files=26, functions=102, moves=24),
-    "fit": Size(files=70, functions=270, moves=121),
-    "predict": Size(files=33, functions=126, moves=28),
-    "plan": Size(files=86, functions=510, moves=235),
+    "create": Size(files=62, functions=315, moves=89),
+    "POST": Size(files=26, functions=99, moves=24),
+    "fit": Size(files=64, functions=259, moves=115),
+    "predict": Size(files=32, functions=121, moves=28),
+    "plan": Size(files=84, functions=510, moves=234),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

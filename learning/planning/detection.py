@@ -135,16 +135,18 @@ class Collection:
         return selection_factor(self.task.label, self.public, self.tree)
 
     @cached_property
+    def public_by_cell(self) -> Floats:
+        """The counts of the public records that the plan is about."""
+        return self.records * public_counts(self.task.label, self.public, self.tree)
+
+    @cached_property
     def here(self) -> "Detection":
         """The detectable differences with the planned reports."""
         return self.after(self.holders)
 
-    def expected(self, reports: float) -> Reports:
-        """The counts that so many reports are expected to give."""
-        return self._reports(reports, self.shares, self.of_all)
-
     def _reports(self, reports: float, shares: Floats, of_all: Floats) -> Reports:
-        """The same for ``shares`` of the slots in cells, and those ``of_all`` holders."""
+        """The counts that so many reports are expected to give, for these ``shares`` of the slots
+        in cells, and those ``of_all`` holders."""
         alone = None
         if self.has_part:
             asked = self._expected(1, reports, of_all[None])
@@ -164,7 +166,7 @@ class Collection:
 
     def after(self, reports: float) -> "Detection":
         """The detectable differences after so many reports."""
-        of, kind = self.expected(reports), self.kind
+        of, kind = self._reports(reports, self.shares, self.of_all), self.kind
         figures, known = beside_public(self.public, of, self.records)
         worst = max(range(len(figures)), key=lambda place: float(figures[place].sampled))
         overall = known[worst].to_detect(figures[worst], kind.tests)
@@ -172,8 +174,7 @@ class Collection:
         asked = of.question
 
         def in_cell() -> Difference | ShareDifference:
-            public = public_counts(self.task.label, self.public, self.tree)
-            return in_a_cell(of, self.records * public, self.selection)
+            return in_a_cell(of, self.public_by_cell, self.selection)
 
         half_width = precision.half_width(reports, factor_at(asked.progress))
         return Detection(overall, in_cell, half_width, precision)

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from math import floor, log10, sqrt
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
 from ..task_building.build import (
-    build_encoded,
+    TaskBuilder,
     build_without_features,
     check_names,
     encode_columns,
@@ -169,18 +170,21 @@ class Planning(ABC):
         return None
 
     @abstractmethod
-    def published(self, settings: TaskSettings) -> Task:
-        """The task of other settings."""
+    def collection_of(self, settings: TaskSettings) -> Collection:
+        """The task of these settings, and what its reports show."""
 
-    @abstractmethod
     def collection(
         self,
         settings: TaskSettings | None = None,
         holders: int | None = None,
         epsilon: float | None = None,
     ) -> Collection:
-        """The task of these settings, by default the plan's, and what its reports show; planned for
-        other ``holders`` and another ``epsilon``, if given."""
+        """The same of the plan's settings by default, for other ``holders`` and another
+        ``epsilon``, if given."""
+        settings = settings or self.settings
+        return self.collection_of(
+            resized(settings, holders or settings.holders, epsilon or settings.epsilon)
+        )
 
     def planned_for(self, holders: int) -> Collection:
         """The collection that the plan's settings lead to with other ``holders``; made once."""
@@ -217,7 +221,9 @@ class Planning(ABC):
         widths, is_share = half_widths(label), isinstance(label, Classes)
         width = half_width or (WIDTH if is_share else widths[1])
         settings, collection, telling = self.settings, self.collection(), TELLING * unit
-        needed = {each: self._people_for(each) for each in {width, telling, *widths}}
+        needed = {
+            each: self.fewest_people(partial(_is_known, each)) for each in {width, telling, *widths}
+        }
         sizes = ((each, needed[each]) for each in widths)
         return Plan(
             score="accuracy" if is_share else "mean squared error",
@@ -245,14 +251,11 @@ class Planning(ABC):
             **self.found(collection, target, power, width),
         )
 
-    def _people_for(self, half_width: float) -> int | None:
-        return self.fewest_people(lambda planned: planned.here.half_width <= half_width)
-
     def choose_behind(self, shuffling: Shuffling) -> BehindRelay:
         """Take the settings that are best behind the relay, and say what they gain."""
 
         def publish(settings: TaskSettings, epsilon: float) -> Task:
-            return self.published(resized(settings, settings.holders, epsilon))
+            return self.collection(settings, epsilon=epsilon).task
 
         def width(settings: TaskSettings, epsilon: float) -> float:
             return self.collection(settings, epsilon=epsilon).here.half_width
@@ -280,18 +283,9 @@ class PlannerAlone(Planning):
         super().__init__()
         self.settings, self.label = settings, label_alone(settings)
 
-    def published(self, settings: TaskSettings) -> Task:
-        return build_without_features(settings)
-
-    def collection(
-        self,
-        settings: TaskSettings | None = None,
-        holders: int | None = None,
-        epsilon: float | None = None,
-    ) -> Collection:
-        settings = settings or self.settings
-        settings = resized(settings, holders or settings.holders, epsilon or settings.epsilon)
-        return CollectionAlone(self.published(settings), settings.holders, settings.looks)
+    def collection_of(self, settings: TaskSettings) -> Collection:
+        task = build_without_features(settings)
+        return CollectionAlone(task, settings.holders, settings.looks)
 
     def found(self, collection: Collection, *_: float) -> dict[str, Any]:
         """The precision of its figures, and no more."""
@@ -320,7 +314,6 @@ class Planner(Planning):
 
         super().__init__()
         self.settings, self.estimator, self.seed = settings, estimator, seed
-        self._tasks = dict[tuple[str, PublicData], Task]()
         self.features, self.label, every = encode_columns(settings, columns)
         if register is not None:
             _, every = with_register(settings, self.features, self.label, every, register)
@@ -337,31 +330,29 @@ class Planner(Planning):
         population = Population.fair(knowledge.points[some], knowledge.scores[some])
         if public.prevalence is not None:
             population = population.with_odds(self.ratio)
-        self.fair = Scenario(public, base, population)
+        self.public = public
+        tasks = TaskBuilder(self.features, self.label, public, base)
+        self.fair = Scenario(tasks, base, population)
 
     @property
     def residuals(self) -> Floats:
         """The errors of public models of other rows, for each public label that is a number."""
-        return np.asarray(self.fair.public.y - self.out_of_fold[:, 0])
+        return np.asarray(self.public.y - self.out_of_fold[:, 0])
 
     def expected(self) -> Mean:
         """The score if the public records are fair."""
         if not self.slots:
             return Mean.of(self.residuals**2)
-        y = self.fair.public.y.astype(np.int64)
+        y = self.public.y.astype(np.int64)
         wrong = (self.out_of_fold * self.ratio).argmax(axis=1) != y
         times = (self.ratio * np.ones(self.slots))[y]
         lost = Mean.of(wrong * times / times.mean())
         return Mean(1.0 - lost.value, lost.standard_error)
 
-    def same_for_all(self) -> float:
-        """The score of the likeliest class, or of the mean, for everybody."""
-        return float(self.shares.max() if self.slots else self.fair.public.y.var())
-
     @property
     def shares(self) -> Floats:
         """The classes' shares among the holders, if the public records are fair."""
-        y = self.fair.public.y.astype(np.int64)
+        y = self.public.y.astype(np.int64)
         records = np.bincount(y, minlength=self.slots) * self.ratio
         return np.asarray(records / records.sum())
 
@@ -387,10 +378,12 @@ class Planner(Planning):
 
     def scenarios(self) -> Iterator[tuple[str, Scenario]]:
         """Holders who differ from the public records, by a sentence that says how."""
-        public, population = self.fair.public, self.fair.population
+        public, population = self.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, self._rng):
             some = replace(public, X=public.X[rows], y=public.y[rows])
-            yield name, Scenario(some, self.stack(some), population)
+            base = self.stack(some)
+            tasks = TaskBuilder(self.features, self.label, some, base)
+            yield name, Scenario(tasks, base, population)
         volunteers = population.volunteers(sqrt(float(public.y.var())))
         yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)
         yield OTHERS, replace(self.fair, population=population.changed())
@@ -402,33 +395,14 @@ class Planner(Planning):
 
         return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 
-    def task(self, settings: TaskSettings, scenario: Scenario) -> Task:
-        """The task published from a scenario's public records, grown once."""
-        key = settings.model_dump_json(), scenario.public
-        if key not in self._tasks:
-            self._tasks[key] = build_encoded(
-                settings, self.features, self.label, scenario.public, scenario.base
-            )
-        return self._tasks[key]
-
-    def published(self, settings: TaskSettings) -> Task:
-        return self.task(settings, self.fair)
-
-    def collection(
-        self,
-        settings: TaskSettings | None = None,
-        holders: int | None = None,
-        epsilon: float | None = None,
-    ) -> Collection:
-        settings, fair = settings or self.settings, self.fair
-        settings = resized(settings, holders or settings.holders, epsilon or settings.epsilon)
+    def collection_of(self, settings: TaskSettings) -> Collection:
         return Collection(
-            self.task(settings, fair),
+            self.fair.tasks.task(settings),
             settings.holders,
             settings.looks,
-            fair.public,
+            self.public,
             self.records,
-            fair.population,
+            self.fair.population,
         )
 
     def found(
@@ -436,13 +410,15 @@ class Planner(Planning):
     ) -> dict[str, Any]:
         """The gains, shifts and precisions that public records tell."""
         gains = {name: self.gain(scenario) for name, scenario in self.scenarios()}
-        rare, register = self.rare(), self.fair.public.register
+        rare, register = self.rare(), self.public.register
+        # the score of the likeliest class, or of the mean, for everybody
+        same_for_all = float(self.shares.max() if self.slots else self.public.y.var())
         disclosed = self.settings.disclosed
         return {
             "public_records": self.records,
             "estimator": self.estimator,
             "expected": self.expected(),
-            "same_for_all": self.same_for_all(),
+            "same_for_all": same_for_all,
             "asked_alone": self.asked_alone(),
             "here": _prospect(collection, target, power),
             "shift_after": self.fewest_people(
@@ -477,18 +453,19 @@ class Planner(Planning):
 
     def strata_without_register(self) -> int | None:
         """The strata that public records alone allow; None without a register."""
-        if self.fair.public.register is None or not self.settings.disclosed:
+        if self.public.register is None or not self.settings.disclosed:
             return None
-        scenario = replace(self.fair, public=replace(self.fair.public, register=None))
-        return _strata(self.task(self.settings, scenario))
+        public = replace(self.public, register=None)
+        alone = TaskBuilder(self.features, self.label, public, self.fair.base)
+        return _strata(alone.task(self.settings))
 
     def gain(self, scenario: Scenario) -> tuple[Mean, Mean]:
         """Improvement over the public model by the reports, over ``DRAWS`` collections.
 
         In the plan's score, and of classes in log loss; of a number both are the same.
         """
-        public, base, population = scenario.public, scenario.base, scenario.population
-        task, rng = self.task(self.settings, scenario), np.random.default_rng(self.seed)
+        public, base, population = scenario.tasks.public, scenario.base, scenario.population
+        task, rng = scenario.tasks.task(self.settings), np.random.default_rng(self.seed)
         starts_from = base if ESTIMATORS[self.estimator].takes_base else None
         fitting = Fitting.of(self.estimator, self.label, public, starts_from)
         scores = base.predict(population.points)
@@ -505,7 +482,7 @@ class Planner(Planning):
             joint = scores * public.odds_ratio
             without = joint / joint.sum(axis=1, keepdims=True)
         gained = np.array(population.losses(without)) - np.array(lost)
-        score, log_loss = (gained if self.slots else gained / self.fair.public.y.var()).T
+        score, log_loss = (gained if self.slots else gained / self.public.y.var()).T
         return Mean.of(score), Mean.of(log_loss)
 
     def rare(self) -> RareClass | None:
@@ -513,7 +490,7 @@ class Planner(Planning):
 
         None if it is not rare, one record has it, or its share of the holders is stated.
         """
-        label, public = self.label, self.fair.public
+        label, public = self.label, self.public
         if not isinstance(label, Classes) or public.prevalence is not None:
             return None
         y, out_of_fold = public.y.astype(np.int64), self.out_of_fold
@@ -549,6 +526,10 @@ def asked_in(task: Task) -> tuple[dict[str, Any], ...]:
         {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
         for question, asked in zip(task.questions, task.mechanisms, strict=True)
     )
+
+
+def _is_known(half_width: float, planned: Collection) -> bool:
+    return planned.here.half_width <= half_width
 
 
 def _strata(task: Task) -> int:

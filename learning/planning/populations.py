@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..core.public_data import Floats, PublicData
 from ..core.public_model import BaseModel
 from ..figures.scores import LEAST_SHARE
+from ..task_building.build import TaskBuilder
 
 MOST_POINTS = 4000
 RARER = 4.5
@@ -116,9 +117,9 @@ class Population:
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """The public records that a curator has, its model of them, and the holders."""
+    """The tasks that a curator makes of public records, its model of these, and the holders."""
 
-    public: PublicData
+    tasks: TaskBuilder
     base: BaseModel
     population: Population
 

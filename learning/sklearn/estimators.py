@@ -36,7 +36,7 @@ from ..figures.sentences import around_centres
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import (
-    build_encoded,
+    TaskBuilder,
     check_names,
     encode_columns,
     encode_labels,
@@ -213,7 +213,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             base = None
             if self.public_model is not None:
                 base = own_public_model(self.public_model, label, public_data)
-            self.task_ = build_encoded(settings, features, label, public_data, base)
+            self.task_ = TaskBuilder(features, label, public_data, base).task(settings)
             if len(self.task_.group_sizes) == 1:
                 warnings.warn(
                     "Nothing is disclosed: no part of the public records is evidence of a large "

@@ -6,9 +6,9 @@ Partitions are grown only on the public data; the same settings and data give th
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, sinh
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +28,18 @@ from ..core.public_model import BaseModel
 from ..core.strata import Disclosure, explained_by_column, least_rows, unexplained
 from ..core.trees import locate
 from ..methods import GROWERS
-from ..public_model.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
+from ..public_model.knowledge import (
+    FEWEST_ROWS_TO_CENTRE,
+    Knowledge,
+    public_knowledge,
+    residual_centring,
+)
 from .columns import Columns, units_of
 from .label_part import chosen_part
 from .register import encode_register, in_steps
 from .renaming import prepared
 from .schema import describe, infer_features, infer_label, label_alone
 from .settings import OF_PUBLIC_DATA, TaskSettings
-
-_grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictionary()
-_parts: WeakKeyDictionary[PublicData, dict[Hashable, dict[Hashable, Any]]] = WeakKeyDictionary()
 
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns, at most: each is a tree to
@@ -92,45 +94,251 @@ def build_task(
     if register is not None:
         settings, public = with_register(settings, features, label, public, register)
     base = None if make_base is None else make_base(label, public)
-    return build_encoded(settings, features, label, public, base), public
+    return TaskBuilder(features, label, public, base).task(settings), public
 
 
-def build_encoded(
-    settings: TaskSettings,
-    features: tuple[Feature, ...],
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None = None,
-) -> Task:
-    """``build_task`` for encoded public records and the public model to start from, if any."""
-    if settings.disclosed:
-        settings = _hiding_half(settings, features, label, public, base)
-    disclosure = _disclosure(settings, features, label, public)
-    partitions: dict[Growing, Partition] = {}
-    questions = []
-    for of, centred in settings_by_question(settings, label):
-        growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
-        if growing not in partitions:
-            partitions[growing] = _grow(growing, label, public, base, disclosure)
-        cells, place = partitions[growing], list(partitions).index(growing)
-        centring = None
-        if centred and isinstance(label, Range):
-            centring = _centring(label, public, cells, base, wanted=bool(of.centred))
-        asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
-        perturbed = {"mechanism": of.mechanism, "parameters": of.parameters}
-        questions.append({"partition": place, "centring": centring, **asked, **perturbed})
-    grown, asked_by = list(partitions.values()), {"allocation": settings.allocation}
-    group_sizes = () if disclosure is None else _group_sizes(grown[0], disclosure, settings, public)
-    centred = questions[0]["centring"] is not None
-    upper, hidden = Partition.root(public.X.shape[1]), grown[0].cells
-    if disclosure is not None:
-        strata = Strata.of(grown[0], disclosure.columns)
-        upper, hidden = strata.tree(grown[0]), strata.most_hidden
-    if part := chosen_part(settings, hidden, label.slots, centred=centred):
-        grown.append(upper)
-        questions.append(_about_label(settings, len(grown) - 1))
-        asked_by = _by_parts(part)
-    return _task(settings, features, label, grown, questions, asked_by, group_sizes)
+class TaskBuilder:
+    """Builds tasks of encoded public records, and of the public model ``base``, if there is one.
+
+    Trees, their parts and tasks are kept, since plans ask for few of them many times.
+    """
+
+    def __init__(
+        self,
+        features: tuple[Feature, ...],
+        label: Label,
+        public: PublicData,
+        base: BaseModel | None = None,
+    ) -> None:
+        self.features, self.label, self.public, self.base = features, label, public, base
+        self._tasks = dict[str, Task]()
+        self._grown = dict[Hashable, Partition]()
+        self._parts = dict[Hashable, dict[Hashable, Any]]()
+
+    def task(self, settings: TaskSettings) -> Task:
+        """The task of these settings; raises as ``build_task``."""
+        key = settings.model_dump_json()
+        if key not in self._tasks:
+            self._tasks[key] = self._built(settings)
+        return self._tasks[key]
+
+    @cached_property
+    def _knowledge(self) -> Knowledge:
+        public, classes = self.public, class_count(self.label)
+        return public_knowledge(public.X, public.y, classes, self.base, public.register)
+
+    def _built(self, settings: TaskSettings) -> Task:
+        if settings.disclosed:
+            settings = self._hiding_half(settings)
+        label, disclosure = self.label, self._disclosure(settings)
+        partitions: dict[Growing, Partition] = {}
+        questions = []
+        for of, centred in settings_by_question(settings, label):
+            growing = of.grower, self._specs(of, disclosure, centred=centred)
+            if growing not in partitions:
+                partitions[growing] = self._partition(growing, disclosure)
+            cells, place = partitions[growing], list(partitions).index(growing)
+            centring = None
+            if centred and isinstance(label, Range):
+                centring = self._centring(label, cells, wanted=bool(of.centred))
+            asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
+            perturbed = {"mechanism": of.mechanism, "parameters": of.parameters}
+            questions.append({"partition": place, "centring": centring, **asked, **perturbed})
+        grown, asked_by = list(partitions.values()), {"allocation": settings.allocation}
+        centred = questions[0]["centring"] is not None
+        upper, hidden = Partition.root(self.public.X.shape[1]), grown[0].cells
+        group_sizes: tuple[int, ...] = ()
+        if disclosure is not None:
+            strata = Strata.of(grown[0], disclosure.columns)
+            group_sizes = self._group_sizes(grown[0], strata, disclosure, settings)
+            upper, hidden = strata.tree(grown[0]), strata.most_hidden
+        if part := chosen_part(settings, hidden, label.slots, centred=centred):
+            grown.append(upper)
+            questions.append(_about_label(settings, len(grown) - 1))
+            asked_by = _by_parts(part)
+        return _task(settings, self.features, label, grown, questions, asked_by, group_sizes)
+
+    def _disclosure(self, settings: TaskSettings) -> Disclosure | None:
+        """The disclosed columns and the smallest group; None if nothing is disclosed.
+
+        Raises ``InvalidTask`` for a column that cannot be disclosed.
+        """
+        if not settings.disclosed:
+            return None
+        names, public = [feature.name for feature in self.features], self.public
+        if self.label.name in settings.disclosed:
+            raise InvalidTask(
+                f"The label {self.label.name!r} cannot be disclosed: it is what reports protect."
+            )
+        if unknown := [name for name in settings.disclosed if name not in names]:
+            raise InvalidTask(
+                f"There is no column {unknown[0]!r} to be disclosed: the features are "
+                f"{quoted(names)}."
+            )
+        if len(settings.questions) > 1:
+            raise InvalidTask(
+                "A task with disclosed columns has one question, about the label: reports to "
+                "several would disclose several cells. Ask one question, or disclose nothing."
+            )
+        columns = disclosed_columns(self.features, settings.disclosed)
+        group, worth = settings.smallest_group, _worth_hiding(settings.epsilon)
+        if public.register is None:
+            needed = least_rows(len(public), settings.holders, group)
+            return Disclosure(columns, public.X, needed, worth)
+        people = len(public.register)  # who are counted, so that there is no chance to allow for
+        needed = 0 if group == 1 else ceil(group * people / settings.holders)
+        return Disclosure(columns, public.register, needed, worth)
+
+    def _hiding_half(self, settings: TaskSettings) -> TaskSettings:
+        """The settings with fewer columns disclosed, where cells then follow the public model
+        better by more than a hidden level is worth (ADR 0121).
+
+        Where every cell is a stratum and groups allow few of these, hidden levels below fewer
+        strata may tell more. Of the columns on which the tree splits the half stays disclosed whose
+        splits explain most.
+        """
+        of = settings.by_question()[0]
+        if (of.depth, of.hidden_depth) != (None, None) or not GROWERS[of.grower].uses_public_model:
+            return settings
+        tree = self._tree(settings)
+        if Strata.of(tree, disclosed_columns(self.features, settings.disclosed)).most_hidden > 1:
+            return settings
+        known = self._knowledge
+        explained = explained_by_column(tree, known.points, known.scores)
+        by_name = dict.fromkeys(settings.disclosed, 0.0)
+        for column, of_column in zip(columns_of(self.features), explained, strict=True):
+            if column.feature.name in by_name:
+                by_name[column.feature.name] += of_column
+        used = sorted(filter(by_name.get, by_name), key=by_name.__getitem__, reverse=True)
+        if len(used) < 2:
+            return settings
+        most = used[: (len(used) + 1) // 2]
+        half = tuple(name for name in settings.disclosed if name in most)
+        fewer = settings.model_copy(update={"disclosed": half})
+        other = self._tree(fewer)
+        of_all, left, left_by_fewer = (
+            unexplained(partition, known.points, known.scores)
+            for partition in (Partition.root(tree.columns), tree, other)
+        )
+        worth = _worth_hiding(settings.epsilon) * of_all
+        return fewer if left_by_fewer < left - worth else settings
+
+    def _tree(self, settings: TaskSettings) -> Partition:
+        """The partition of a task with disclosed columns, which has one question."""
+        disclosure = self._disclosure(settings)
+        ((of, centred),) = settings_by_question(settings, self.label)
+        growing = of.grower, self._specs(of, disclosure, centred=centred)
+        return self._partition(growing, disclosure)
+
+    def _group_sizes(
+        self, tree: Partition, strata: Strata, disclosure: Disclosure, settings: TaskSettings
+    ) -> tuple[int, ...]:
+        """Holders expected in each stratum, by its public records; ``settings.holders`` in all.
+
+        By a register they are the smallest group and whole steps more, rounded down.
+        """
+        holders = settings.holders
+        rows = np.bincount(strata.of_cell[locate(tree, disclosure.rows)], minlength=len(strata))
+        expected = holders * rows / len(disclosure.rows)
+        if self.public.register is not None:
+            least = settings.smallest_group
+            return tuple(max(least + in_steps(size - least), 0) for size in expected + 1e-9)
+        group_sizes = np.floor(expected).astype(np.int64)
+        largest_remainders = np.argsort(group_sizes - expected, kind="stable")
+        group_sizes[largest_remainders[: holders - group_sizes.sum()]] += 1
+        return tuple(group_sizes.tolist())
+
+    def _specs(
+        self, of: TaskSettings, disclosure: Disclosure | None, *, centred: bool
+    ) -> tuple[GrowthSpec, ...]:
+        """The growth specification of a question's partition, with defaults for what is left open.
+
+        Several ways where the number of levels for hidden columns is left open.
+        """
+        grower = GROWERS[of.grower]
+
+        def spec(hidden_depth: int | None) -> GrowthSpec:
+            depth = of.depth
+            if depth is None:
+                depth = grower.default_depth(
+                    of.holders,
+                    of.epsilon,
+                    columns=self.public.X.shape[1],
+                    public_rows=len(self.public),
+                    centred=centred,
+                    slots=self.label.slots,
+                    hidden_depth=hidden_depth,
+                )
+            decided = {"depth": depth, "hidden_depth": min(hidden_depth or 0, depth)}
+            return GrowthSpec(
+                **{each.name: getattr(of, each.name) for each in fields(GrowthSpec)} | decided
+            )
+
+        if disclosure is None:
+            return (spec(None),)
+        if disclosure.columns.all():
+            return (spec(0),)
+        if of.hidden_depth is not None:
+            return (spec(of.hidden_depth),)
+        if not grower.uses_public_model:
+            raise InvalidTask(
+                f"Give hidden_depth, the number of {of.grower}'s levels that split on hidden "
+                "columns, or use the grower distilled, which chooses it."
+            )
+        specs = [spec(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
+        return tuple(each for level, each in enumerate(specs) if each.depth >= level)
+
+    def _partition(self, growing: Growing, disclosure: Disclosure | None) -> Partition:
+        """A partition, from a generator seeded by the published seed.
+
+        Of several that with the fewest hidden levels whose cells follow the public model nearly as
+        well as the best.
+        """
+        key = growing, disclosure and disclosure.key
+        if key not in self._grown:
+            if disclosure is not None:
+                of_grower = growing[0], disclosure.columns.tobytes()
+                parts = self._parts.setdefault(of_grower, {})
+                disclosure = replace(disclosure, parts=parts)
+            self._grown[key] = self._best(growing, disclosure)
+        return self._grown[key]
+
+    def _best(self, growing: Growing, disclosure: Disclosure | None) -> Partition:
+        (grower, specs), public = growing, self.public
+        grown = [
+            GROWERS[grower](
+                public.X,
+                public.y,
+                spec,
+                classes=class_count(self.label),
+                base=self.base,
+                register=public.register,
+                disclosure=disclosure,
+            )
+            for spec in dict.fromkeys(specs)
+        ]
+        if len(grown) == 1 or disclosure is None:
+            return grown[0]
+        known = self._knowledge
+        of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
+        left = [unexplained(tree, known.points, known.scores) for tree in grown]
+        enough = min(left) + disclosure.worth_hiding * of_all
+        return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
+
+    def _centring(self, label: Range, partition: Partition, *, wanted: bool) -> Centring | None:
+        """Centres from the public model's cell means; None for too few records, unless ``wanted``.
+
+        They are published, so a register has no part in them.
+        """
+        public = self.public
+        means, _ = public_knowledge(public.X, public.y, 0, self.base).cell_means(partition)
+        centring = residual_centring(label, public, partition, means[:, 0])
+        if centring is None and wanted:
+            raise InvalidPublicData(
+                f"Centres need at least {FEWEST_ROWS_TO_CENTRE} public records, and there are "
+                f"{len(public)}: add some, or leave centred out."
+            )
+        return centring
 
 
 def build_without_features(settings: TaskSettings) -> Task:
@@ -213,120 +421,12 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def _disclosure(
-    settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
-) -> Disclosure | None:
-    """The disclosed columns and the smallest group; None if nothing is disclosed.
-
-    Raises ``InvalidTask`` for a column that cannot be disclosed.
-    """
-    if not settings.disclosed:
-        return None
-    names = [feature.name for feature in features]
-    if label.name in settings.disclosed:
-        raise InvalidTask(
-            f"The label {label.name!r} cannot be disclosed: it is what reports protect."
-        )
-    if unknown := [name for name in settings.disclosed if name not in names]:
-        raise InvalidTask(
-            f"There is no column {unknown[0]!r} to be disclosed: the features are {quoted(names)}."
-        )
-    if len(settings.questions) > 1:
-        raise InvalidTask(
-            "A task with disclosed columns has one question, about the label: reports to several "
-            "would disclose several cells. Ask one question, or disclose nothing."
-        )
-    columns, group = disclosed_columns(features, settings.disclosed), settings.smallest_group
-    worth = _worth_hiding(settings.epsilon)
-    if public.register is None:
-        needed = least_rows(len(public), settings.holders, group)
-        return Disclosure(columns, public.X, needed, worth)
-    people = len(public.register)  # who are counted, so that there is no chance to allow for
-    needed = 0 if group == 1 else ceil(group * people / settings.holders)
-    return Disclosure(columns, public.register, needed, worth)
-
-
-def _hiding_half(
-    settings: TaskSettings,
-    features: tuple[Feature, ...],
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None,
-) -> TaskSettings:
-    """The settings with fewer columns disclosed, where cells then follow the public model better by
-    more than a hidden level is worth (ADR 0121).
-
-    Where every cell is a stratum and groups allow few of these, hidden levels below fewer strata
-    may tell more. Of the columns on which the tree splits the half stays disclosed whose splits
-    explain most.
-    """
-    of = settings.by_question()[0]
-    if (of.depth, of.hidden_depth) != (None, None) or not GROWERS[of.grower].uses_public_model:
-        return settings
-    tree = _tree(settings, features, label, public, base)
-    if Strata.of(tree, disclosed_columns(features, settings.disclosed)).most_hidden > 1:
-        return settings
-    known = public_knowledge(public.X, public.y, class_count(label), base, public.register)
-    explained = explained_by_column(tree, known.points, known.scores)
-    by_name = dict.fromkeys(settings.disclosed, 0.0)
-    for column, of_column in zip(columns_of(features), explained, strict=True):
-        if column.feature.name in by_name:
-            by_name[column.feature.name] += of_column
-    used = sorted(filter(by_name.get, by_name), key=by_name.__getitem__, reverse=True)
-    if len(used) < 2:
-        return settings
-    most = used[: (len(used) + 1) // 2]
-    half = tuple(name for name in settings.disclosed if name in most)
-    fewer = settings.model_copy(update={"disclosed": half})
-    other = _tree(fewer, features, label, public, base)
-    of_all, left, left_by_fewer = (
-        unexplained(partition, known.points, known.scores)
-        for partition in (Partition.root(tree.columns), tree, other)
-    )
-    worth = _worth_hiding(settings.epsilon) * of_all
-    return fewer if left_by_fewer < left - worth else settings
-
-
-def _tree(
-    settings: TaskSettings,
-    features: tuple[Feature, ...],
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None,
-) -> Partition:
-    """The partition of a task with disclosed columns, which has one question."""
-    disclosure = _disclosure(settings, features, label, public)
-    ((of, centred),) = settings_by_question(settings, label)
-    growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
-    return _grow(growing, label, public, base, disclosure)
-
-
 def _worth_hiding(epsilon: float) -> float:
     """Share of the public model that a further hidden level must explain.
 
     The standard error that one report adds to a cell's count is 1 / sinh(epsilon / 2) at least.
     """
     return WORTH_HIDING * min(1.0, sinh(WORTH_UP_TO / 2.0) / sinh(epsilon / 2.0))
-
-
-def _group_sizes(
-    partition: Partition, disclosure: Disclosure, settings: TaskSettings, public: PublicData
-) -> tuple[int, ...]:
-    """Holders expected in each stratum, by its public records; ``settings.holders`` in all.
-
-    By a register they are the smallest group and whole steps more, rounded down.
-    """
-    holders = settings.holders
-    cells = Strata.of(partition, disclosure.columns)
-    rows = np.bincount(cells.of_cell[locate(partition, disclosure.rows)], minlength=len(cells))
-    expected = holders * rows / len(disclosure.rows)
-    if public.register is not None:
-        least = settings.smallest_group
-        return tuple(max(least + in_steps(size - least), 0) for size in expected + 1e-9)
-    group_sizes = np.floor(expected).astype(np.int64)
-    largest_remainders = np.argsort(group_sizes - expected, kind="stable")
-    group_sizes[largest_remainders[: holders - group_sizes.sum()]] += 1
-    return tuple(group_sizes.tolist())
 
 
 def settings_by_question(settings: TaskSettings, label: Label) -> list[tuple[TaskSettings, bool]]:
@@ -348,121 +448,6 @@ def settings_by_question(settings: TaskSettings, label: Label) -> list[tuple[Tas
             wanted = wanted and of.epsilon > CENTRED_ABOVE
         centred.append(wanted and isinstance(label, Range))
     return list(zip(questions, centred, strict=True))
-
-
-def _specs(
-    of: TaskSettings,
-    label: Label,
-    public: PublicData,
-    disclosure: Disclosure | None,
-    *,
-    centred: bool,
-) -> tuple[GrowthSpec, ...]:
-    """The growth specification of a question's partition, with defaults for what is left open.
-
-    Several ways where the number of levels for hidden columns is left open.
-    """
-    grower = GROWERS[of.grower]
-
-    def spec(hidden_depth: int | None) -> GrowthSpec:
-        depth = of.depth
-        if depth is None:
-            depth = grower.default_depth(
-                of.holders,
-                of.epsilon,
-                columns=public.X.shape[1],
-                public_rows=len(public),
-                centred=centred,
-                slots=label.slots,
-                hidden_depth=hidden_depth,
-            )
-        decided = {"depth": depth, "hidden_depth": min(hidden_depth or 0, depth)}
-        return GrowthSpec(
-            **{each.name: getattr(of, each.name) for each in fields(GrowthSpec)} | decided
-        )
-
-    if disclosure is None:
-        return (spec(None),)
-    if disclosure.columns.all():
-        return (spec(0),)
-    if of.hidden_depth is not None:
-        return (spec(of.hidden_depth),)
-    if not grower.uses_public_model:
-        raise InvalidTask(
-            f"Give hidden_depth, the number of {of.grower}'s levels that split on hidden columns, "
-            "or use the grower distilled, which chooses it."
-        )
-    specs = [spec(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
-    return tuple(each for level, each in enumerate(specs) if each.depth >= level)
-
-
-def _grow(
-    growing: Growing,
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None,
-    disclosure: Disclosure | None,
-) -> Partition:
-    """A partition, from a generator seeded by the published seed.
-
-    Of several that with the fewest hidden levels whose cells follow the public model nearly as well
-    as the best. Kept while ``public`` lives, since plans ask for few trees many times.
-    """
-    kept = _grown.setdefault(public, {})
-    key = (growing, base, disclosure and disclosure.key)
-    if key not in kept:
-        if disclosure is not None:
-            parts = _parts.setdefault(public, {})
-            of_grower = growing[0], base, disclosure.columns.tobytes()
-            disclosure = replace(disclosure, parts=parts.setdefault(of_grower, {}))
-        kept[key] = _best(growing, label, public, base, disclosure)
-    return kept[key]
-
-
-def _best(
-    growing: Growing,
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None,
-    disclosure: Disclosure | None,
-) -> Partition:
-    grower, specs = growing
-    grown = [
-        GROWERS[grower](
-            public.X,
-            public.y,
-            spec,
-            classes=class_count(label),
-            base=base,
-            register=public.register,
-            disclosure=disclosure,
-        )
-        for spec in dict.fromkeys(specs)
-    ]
-    if len(grown) == 1 or disclosure is None:
-        return grown[0]
-    known = public_knowledge(public.X, public.y, class_count(label), base, public.register)
-    of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
-    left = [unexplained(tree, known.points, known.scores) for tree in grown]
-    enough = min(left) + disclosure.worth_hiding * of_all
-    return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
-
-
-def _centring(
-    label: Range, public: PublicData, partition: Partition, base: BaseModel | None, *, wanted: bool
-) -> Centring | None:
-    """Centres from the public model's cell means; None for too few records, unless ``wanted``.
-
-    They are published, so a register has no part in them.
-    """
-    means, _ = public_knowledge(public.X, public.y, 0, base).cell_means(partition)
-    centring = residual_centring(label, public, partition, means[:, 0])
-    if centring is None and wanted:
-        raise InvalidPublicData(
-            f"Centres need at least {FEWEST_ROWS_TO_CENTRE} public records, and there are "
-            f"{len(public)}: add some, or leave centred out."
-        )
-    return centring
 
 
 def _about_label(settings: TaskSettings, partition: int) -> dict[str, Any]:

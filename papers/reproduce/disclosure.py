@@ -20,7 +20,7 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_counts, simulate_sums
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import DEFAULT_SMALLEST_GROUP, TaskSettings
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
@@ -94,7 +94,7 @@ class Privet:
                 people[:, [name not in settings.disclosed for name in names]] = np.nan
             public = replace(public, register=people)
         features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in names)
-        task = build_encoded(settings, features, split.label, public)
+        task = TaskBuilder(features, split.label, public).task(settings)
         rng = np.random.default_rng([seed, round(1000 * epsilon)])
         reports = simulate_counts(task, split.private.X, split.private.y, rng)
         # what else a fit states costs as much again

@@ -31,7 +31,7 @@ from privet.learning.figures.figure import Reports
 from privet.learning.public_model.distilled import CENTRED_DEEPER, distilled_depth
 from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.simulation import simulate_counts, simulate_sums
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Label, Numeric, Range
 from privet.protocol.mechanisms import SubsetSelection
@@ -159,7 +159,7 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
         settings = TaskSettings(
             name="s", label="y", epsilon=epsilon, holders=holders, label_part=part, depth=depth
         )
-        task = build_encoded(settings, features, of.label, of.public)
+        task = TaskBuilder(features, of.label, of.public).task(settings)
         reports.append(simulate_counts(task, of.holders.X, of.holders.y, rng))
     with changed(label_shift=False):
         without = predicted(of, knowledge, reports[0])

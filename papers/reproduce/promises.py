@@ -96,7 +96,7 @@ class Collector:
     """Collections of a task from holders who are encoded as its plan's public records."""
 
     def __init__(self, planner: Planner, of: Promised, task: Task) -> None:
-        self.of, self.task, self.label, self.public = of, task, planner.label, planner.fair.public
+        self.of, self.task, self.label, self.public = of, task, planner.label, planner.public
         self.low, self.high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
         self.fitting = Fitting.of("drift", self.label, self.public, planner.fair.base)
         self.model: Model | None = None

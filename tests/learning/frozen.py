@@ -60,7 +60,7 @@ from privet.learning.planning.detection import Collection
 from privet.learning.planning.populations import Population
 from privet.learning.planning.waves import change_to_detect
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Numeric
@@ -142,7 +142,7 @@ def frozen_counts(case: Case, seed: int) -> dict[str, Any]:
     given = {"name": "t", "label": "y", "epsilon": 2.0, "grower": "max_edge", "depth": 3}
     given |= {"holders": case.holders, **case.settings}
     settings = TaskSettings.model_validate_json(json.dumps(given))
-    task = build_encoded(settings, FEATURES, case.label, case.public, case.base)
+    task = TaskBuilder(FEATURES, case.label, case.public, case.base).task(settings)
     waves = []
     for wave in range(case.waves):
         rng = np.random.default_rng([seed, wave])

@@ -27,7 +27,7 @@ from privet.learning.drift.shift import estimate_shift
 from privet.learning.methods import fit
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.task import Task
@@ -72,7 +72,7 @@ def collected(
         disclosed=tuple(f.name for f in FEATURES)[: 1 if hidden_depth else None],
         hidden_depth=hidden_depth,
     )
-    task = build_encoded(settings, FEATURES, CLASSES, public)
+    task = TaskBuilder(FEATURES, CLASSES, public).task(settings)
     holders = drawn(N, 100 + seed, misled=False, rare=rare)
     rng = np.random.default_rng(seed)
     return task, public, simulate_counts(task, holders.X, holders.y, rng)
@@ -135,7 +135,7 @@ def test_numbers_are_not_learned_from_strata() -> None:
     error = {}
     for disclosed in ((), names):
         settings = TaskSettings(name="t", label="y", epsilon=1.0, holders=3000, disclosed=disclosed)
-        task = build_encoded(settings, FEATURES, label, public)
+        task = TaskBuilder(FEATURES, label, public).task(settings)
         questions = simulate_counts(task, holders.X, holders.y, np.random.default_rng(0))
         model = fit("drift", label, public, questions)
         assert "learned from cells" not in model.facts

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.methods import Fitting
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Numeric, Range
 
@@ -77,7 +77,7 @@ def test_a_rare_class_of_fair_rows_is_hardly_ever_worse_for_reports() -> None:
         features = tuple(Numeric(name=f"x{i}", low=0.0, high=1.0) for i in range(law.columns))
         for epsilon in EPSILONS:
             settings = TaskSettings(name="t", label="y", epsilon=epsilon, holders=HOLDERS)
-            task = build_encoded(settings, features, label, public, base)
+            task = TaskBuilder(features, label, public, base).task(settings)
             fitting = Fitting.of("drift", label, public, base)
             for _ in range(COLLECTIONS):
                 holders = law.drawn(HOLDERS, rng)
@@ -123,7 +123,7 @@ def test_label_only_hidden_is_no_worse_where_the_public_model_is_nearly_exact(
                 settings = TaskSettings(
                     name="t", label="y", epsilon=epsilon, holders=4000, disclosed=disclosed
                 )
-                task = build_encoded(settings, features, label, public, base)
+                task = TaskBuilder(features, label, public, base).task(settings)
                 counts = simulate_counts(task, X[1000:5000], y[1000:5000], rng)
                 found = fitting.estimate(counts).predict(X[5000:]).values[:, 0]
                 pair.append(float(((found - y[5000:]) ** 2).mean()) / before)

@@ -8,7 +8,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Numeric
 from privet.protocol.partition import Partition
@@ -68,7 +68,7 @@ def asked_for_numbers(seed: int, moved: float, epsilon: float) -> list[QuestionC
     settings = TaskSettings(
         name="n", label="y", epsilon=epsilon, holders=HOLDERS, label_part=PART, depth=3
     )
-    task = build_encoded(settings, COLUMNS, NUMBER, OF_NUMBERS)
+    task = TaskBuilder(COLUMNS, NUMBER, OF_NUMBERS).task(settings)
     people = public_rows(NUMBER, HOLDERS, seed + 1)
     return simulate_counts(task, people.X, people.y + moved, np.random.default_rng(seed))
 

@@ -12,7 +12,7 @@ from privet.learning.figures.compare import contradicted
 from privet.learning.figures.figure import Reports
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Numeric, Range
@@ -52,7 +52,7 @@ def error(seed: int, prevalence: np.ndarray | None, epsilon: float = 0.5) -> lis
     settings = TaskSettings(
         name="s", label="y", epsilon=epsilon, holders=len(holders), depth=2, label_part=0.0
     )
-    task = build_encoded(settings, features, BINARY, public)
+    task = TaskBuilder(features, BINARY, public).task(settings)
     counts = simulate_counts(task, holders.X, holders.y, np.random.default_rng(seed))
     model = fit("drift", BINARY, replace(public, prevalence=prevalence), counts)
     return [

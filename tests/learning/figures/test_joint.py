@@ -10,7 +10,7 @@ from privet.learning.figures.figure import Reports
 from privet.learning.figures.joint import best, joined, without_misfits
 from privet.learning.simulation import simulate_counts
 from privet.learning.simulation.sums import simulate_sums
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Label, Numeric, Range
 from privet.protocol.mechanisms import create_mechanism
@@ -128,7 +128,7 @@ def published(label: Label, **settings: object) -> tuple[Task, PublicData]:
     features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in "ab")
     given = {"grower": "max_edge", "depth": 3, "label_part": 2 / 7, **settings}
     asked = TaskSettings.model_validate({"name": "t", "label": "y", "epsilon": 1.0, **given})
-    return build_encoded(asked, features, label, public), public
+    return TaskBuilder(features, label, public).task(asked), public
 
 
 @pytest.mark.parametrize("label", [YES, NUMBERS], ids=["classes", "number"])
@@ -160,7 +160,7 @@ def of_strata(label: Label, epsilon: float = 1.0, part: float | None = None) -> 
     given = {"grower": "cart", "depth": 3, "hidden_depth": 2, "disclosed": ("b",)}
     asked = {"name": "t", "label": "y", "epsilon": epsilon, "label_part": part, "holders": 8000}
     settings = TaskSettings.model_validate({**asked, **given, "centred": False})
-    return build_encoded(settings, features, label, PublicData(X, y)), y
+    return TaskBuilder(features, label, PublicData(X, y)).task(settings), y
 
 
 @pytest.mark.parametrize("label", [YES, NUMBERS], ids=["classes", "number"])
@@ -216,6 +216,6 @@ def test_where_nothing_is_hidden_below_strata_nobody_is_asked_for_less() -> None
     y = (X[:, 0] > 0.7).astype(float)
     features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in "ab")
     given = {"name": "t", "label": "y", "epsilon": 1.0, "disclosed": ("a", "b"), "label_part": 0.5}
-    task = build_encoded(TaskSettings.model_validate(given), features, YES, PublicData(X, y))
+    task = TaskBuilder(features, YES, PublicData(X, y)).task(TaskSettings.model_validate(given))
     assert task.strata is not None
     assert task.strata.most_hidden == len(task.questions) == 1

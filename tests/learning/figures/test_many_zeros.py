@@ -8,7 +8,7 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.figures.compare import insight
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Numeric, Range
 
@@ -41,7 +41,7 @@ def test_means_of_numbers_that_are_often_0_hold(zeros: float, epsilon: float) ->
             label, mean = Range(name="y", low=0.0, high=float(public.y.max())), public.y.mean()
             settings = TaskSettings(name="t", label="y", epsilon=epsilon, holders=n)
             base = linear_model([[0.6 * mean], [0.0]], [0.7 * mean], "identity")
-            task = build_encoded(settings, FEATURES, label, public, base)
+            task = TaskBuilder(FEATURES, label, public, base).task(settings)
             assert (task.questions[0].centring is not None) is (epsilon > 4.0)
             for _ in range(COLLECTIONS):
                 holders = rows(n, zeros, rng)

@@ -16,7 +16,7 @@ from privet.learning.core.trees import locate
 from privet.learning.figures.figure import Reports
 from privet.learning.figures.weighting import Groups, figures_of_register
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Label, Numeric, Range
 from privet.protocol.task import Task
@@ -86,7 +86,7 @@ class Study:
         given |= {"disclosed": ("a", "b"), "hidden_depth": 1, "holders": setting.people // 3}
         given |= {"label_part": setting.part}
         given |= {"centred": False} if isinstance(setting.label, Range) else {}
-        task = build_encoded(TaskSettings.model_validate(given), FEATURES, setting.label, public)
+        task = TaskBuilder(FEATURES, setting.label, public).task(TaskSettings.model_validate(given))
         return cls(setting, task, public, X, y)
 
     def collected(self, seed: int) -> QuestionCounts:

@@ -71,10 +71,10 @@ def test_questions_keep_their_mechanisms() -> None:
 
     def shared(of: TaskSettings, epsilon: float) -> Task:
         spent = [(question.epsilon or 0.0) * epsilon / 8.0 for question in of.questions]
-        parts = [
+        parts = tuple(
             question.model_copy(update={"epsilon": part})
             for question, part in zip(of.questions, spent, strict=True)
-        ]
+        )
         return publish(of.model_copy(update={"questions": parts}), epsilon)
 
     found, epsilon = SHUFFLING.best(given, shared, lambda _, epsilon: -epsilon)

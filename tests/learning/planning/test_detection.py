@@ -58,9 +58,9 @@ def planner_of(kind: str) -> Planner:
 def leasts(planner: Planner, kind: str, some: TaskSettings, runs: int) -> tuple[Floats, Floats]:
     """Least differences of a plan and of insight in so many collections, the mean: overall, and in
     a cell; and the half-widths of overall intervals."""
-    task = planner.task(some, planner.fair)
+    task = planner.fair.tasks.task(some)
     found = planner.collection(some).here
-    fitting, model = Fitting.of("weighted", planner.label, planner.fair.public, None), None
+    fitting, model = Fitting.of("weighted", planner.label, planner.public, None), None
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
     said = []
     for seed in range(runs):
@@ -71,7 +71,7 @@ def leasts(planner: Planner, kind: str, some: TaskSettings, runs: int) -> tuple[
         (asked,) = simulate_counts(task, X, holders.y, rng)
         asked = replace(asked, planned=planned)
         model = fitting.model([asked]) if model is None else model
-        of = insight(planner.label, planner.fair.public, [asked], model)
+        of = insight(planner.label, planner.public, [asked], model)
         overall = [row.seen_from for row in of.overall if row.seen_from is not None]
         assert of.seen_in_a_cell is not None
         half = max((row.high - row.reported for row in of.overall), default=0.0)
@@ -235,7 +235,7 @@ def test_no_mean_differs_by_more_than_all_that_is_possible() -> None:
 def discoveries(planner: Planner, shift: float, cell: int | None) -> Floats:
     """Whether ``insight`` finds a shift from the public records, overall or in one cell, in each of
     ``RUNS`` runs."""
-    found, task, public = [], planner.task(planner.settings, planner.fair), planner.fair.public
+    found, task, public = [], planner.fair.tasks.task(planner.settings), planner.public
     n = planner.settings.holders
     planned = n if planner.settings.looks == "many" else None
     p = np.array([public.y[(public.X[:, 0] > 0.5) == side].mean() for side in (False, True)])

@@ -23,7 +23,8 @@ from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
 from privet.learning.public_model import candidates
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded, build_task, encode_columns
+from privet.learning.task_building.build import build_task, encode_columns
+from privet.learning.task_building.label_part import chosen_part
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.features import Classes
@@ -70,18 +71,25 @@ def test_a_tree_is_grown_once_for_each_settings_and_records(
 ) -> None:
     """Those of holders who differ have the plan's records, and a panel and a comparison its
     settings."""
-    grown = []
+    built, made, published = list[TaskSettings](), list[str](), Task.published
 
-    def build(*given: Any) -> Task:
-        grown.append((given[0].model_dump_json(), given[3]))
-        return build_encoded(*given)
+    def part(settings: TaskSettings, *given: Any, **named: Any) -> float:
+        built.append(settings)
+        return chosen_part(settings, *given, **named)
 
-    monkeypatch.setattr("privet.learning.planning.planner.build_encoded", build)
+    def publish(given: dict[str, Any]) -> Task:
+        task = published(given)
+        made.append(task.id)
+        return task
+
+    monkeypatch.setattr("privet.learning.task_building.build.chosen_part", part)
+    monkeypatch.setattr(Task, "published", publish)
     found = planned(disclosed=["a"], hidden_depth=1, waves=3, epsilon=0.1, **QUICK)
     assert found.disclosing[1].here == found.here
-    assert len(grown) == len(set(grown))
-    here = [records for of, records in grown if '"holders":20000' in of]
-    assert len(here) == 5  # two more with fewer records, and two disclosures
+    grown = {(of.model_dump_json(), task) for of, task in zip(built, made, strict=True)}
+    assert len(grown) == len(built)
+    # two more with fewer records, and two disclosures
+    assert sum(of.holders == 20_000 for of in built) == 5
 
 
 @pytest.mark.usefixtures("quick")
@@ -257,7 +265,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
     assert isinstance(planner.label, Classes)
     assert fewer < 0.5 * n
     for reports, asked in ((n, some), (fewer, in_part)):
-        task = planner.task(asked, planner.fair)
+        task = planner.fair.tasks.task(asked)
         reached = []
         for seed in range(100):
             rng = np.random.default_rng(seed)
@@ -270,7 +278,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
                 )
                 for place, question in enumerate(simulate_counts(task, X, y, rng))
             ]
-            rows = overall_shares(planner.label, planner.fair.public, counts)
+            rows = overall_shares(planner.label, planner.public, counts)
             reached.append(max(row.high - row.low for row in rows) / 2.0 <= 0.02)
         assert sum(reached) >= 76
 
@@ -297,7 +305,7 @@ def planner_of_numbers(looks: str, seed: int, epsilon: float) -> Planner:
 
 def answers_of(planner: Planner, holders: PublicData, seed: int) -> list[QuestionCounts]:
     """The answers of these holders to the planned task."""
-    task, many = planner.published(planner.settings), planner.settings.looks == "many"
+    task, many = planner.fair.tasks.task(planner.settings), planner.settings.looks == "many"
     of = simulate_counts(task, holders.X, holders.y, np.random.default_rng(seed))
     planned = [len(holders) * task.asked_share(place) if many else None for place in (0, 1)]
     return [replace(each, planned=n) for each, n in zip(of, planned, strict=True)]
@@ -305,7 +313,7 @@ def answers_of(planner: Planner, holders: PublicData, seed: int) -> list[Questio
 
 def said_of(planner: Planner, holders: PublicData, seed: int) -> Insight:
     """What ``insight`` states of these holders."""
-    questions, public = answers_of(planner, holders, seed), planner.fair.public
+    questions, public = answers_of(planner, holders, seed), planner.public
     fitting = Fitting.of("drift", planner.label, public, planner.fair.base)
     return insight(planner.label, public, questions, fitting.model(questions))
 
@@ -361,15 +369,15 @@ def test_a_plan_says_how_precise_figures_are_with_some_asked_for_the_label_alone
     X, y = rows(1_000, 1)
     planner = Planner(some, {"a": X[:, 0], "b": X[:, 1], "y": y}, "weighted", 0)
     found, rng = [], np.random.default_rng(3)
-    task = planner.task(some, planner.fair)
+    task = planner.fair.tasks.task(some)
     for seed in range(2, 6):
         counts = simulate_counts(task, *rows(20_000, seed), rng)
         counts = [
             replace(each, planned=20_000.0 * task.asked_share(place))
             for place, each in enumerate(counts)
         ]
-        model = fit("weighted", planner.label, planner.fair.public, counts, **REPORTS_ALONE)
-        overall = insight(planner.label, planner.fair.public, counts, model).overall
+        model = fit("weighted", planner.label, planner.public, counts, **REPORTS_ALONE)
+        overall = insight(planner.label, planner.public, counts, model).overall
         found.append(max(max(row.high - row.reported, row.reported - row.low) for row in overall))
     planned = planner.collection().here.half_width
     assert np.mean(found) == pytest.approx(planned, rel=0.03)

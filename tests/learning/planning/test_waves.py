@@ -36,7 +36,7 @@ def collected(
     looks = planner.settings.looks
     planned = planner.settings.holders if looks == "many" else None
     y = (answers < p[side]).astype(float)
-    counts = simulate_counts(planner.task(planner.settings, planner.fair), X, y, rng)
+    counts = simulate_counts(planner.fair.tasks.task(planner.settings), X, y, rng)
     return [replace(question, planned=planned) for question in counts]
 
 

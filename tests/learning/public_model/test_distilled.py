@@ -9,7 +9,7 @@ from privet.learning.methods import fit
 from privet.learning.public_model.distilled import distilled_depth
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.build import TaskBuilder
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes, Numeric, Range
 
@@ -69,7 +69,7 @@ def test_numbers_that_moved_are_followed_by_default(moved: float, most: float) -
         y = X[:, 0] + rng.standard_normal(len(X))
         public = PublicData(X[:400], y[:400])
         settings = TaskSettings(name="moved", label="y", epsilon=1.0, holders=20_000)
-        task = build_encoded(settings, features, label, public, base)
+        task = TaskBuilder(features, label, public, base).task(settings)
         questions = simulate_counts(task, X[400:], y[400:] + moved, rng)
         found = fit("drift", label, public, questions, base).predict(X[:400]).values[:, 0]
         errors.append(((found - X[:400, 0] - moved) ** 2).mean())
