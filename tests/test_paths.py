@@ -25,7 +25,7 @@ MOST = {
     "POST": Size(files=26, functions=99, moves=24),
     "fit": Size(files=64, functions=259, moves=115),
     "predict": Size(files=32, functions=121, moves=28),
-    "plan": Size(files=84, functions=510, moves=234),
+    "plan": Size(files=84, functions=510, moves=235),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
