@@ -122,6 +122,14 @@ class Partition:
         """The nodes of each depth, root first."""
         return tuple(_levels(self))
 
+    @cached_property
+    def node_depth(self) -> Index:
+        """The depth of each node, 0 for the root, shape ``(nodes,)``."""
+        depth = np.zeros(self.nodes, dtype=np.int32)
+        for level, nodes in enumerate(self.levels):
+            depth[nodes] = level
+        return depth
+
     @property
     def depth(self) -> int:
         """Number of splits on the longest path."""

@@ -23,9 +23,9 @@ from tests.paths import Size, size_of, trace_paths
 MOST = {
     "create": Size(files=62, functions=315, moves=89),
     "POST": Size(files=26, functions=99, moves=24),
-    "fit": Size(files=64, functions=259, moves=115),
+    "fit": Size(files=63, functions=258, moves=113),
     "predict": Size(files=32, functions=121, moves=28),
-    "plan": Size(files=84, functions=510, moves=235),
+    "plan": Size(files=84, functions=510, moves=234),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -25,7 +25,7 @@ from ..core.amounts import TOO_FEW_ANSWERS, figure, percent, thousands
 from ..core.counts import Interval
 from ..core.model import Model
 from ..core.public_data import Floats
-from ..core.trees import name_of_group, node_depth, node_sums, readable_path
+from ..core.trees import name_of_group, node_sums, readable_path
 
 LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
 """Ends of the colour scale of numbers and of two classes, legible on black and on white."""
@@ -193,7 +193,7 @@ def lay_out(
     weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
     sums = node_sums(partition, weights)
     shares = sums / max(float(sums[0]), 1e-300)
-    rows, depths = _rows(partition), node_depth(partition)
+    rows, depths = _rows(partition), partition.node_depth
     unseen = None if model is None else cells_untold(model, untold)
     apart = None if model is None or unseen is None else cells_apart(model, ~unseen)
     colors = _colors(model, partition, apart)

@@ -27,7 +27,6 @@ import numpy as np
 from privet.protocol.partition import Partition
 
 from ..core.public_data import Floats
-from ..core.trees import node_depth
 
 
 class Deviations(NamedTuple):
@@ -164,6 +163,6 @@ class Prior:
         where z has the mean square ``spread``, ``(slots,)``."""
         root, slope, path = np.array(self.grid).T[:, :, None] ** 2
         slope = np.minimum(slope / np.maximum(spread, 1e-12), MOST_SLOPE**2)
-        depth = node_depth(tree)
+        depth = tree.node_depth
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope

@@ -84,16 +84,12 @@ def joint(rest: Estimate, holders: float, alone: QuestionCounts, weights: Floats
         s = float(spread @ weights**2 - (spread @ weights) ** 2)
         u, variance = best(v_a, v_b, part, s / (m + holders))
     variance -= (1.0 - u) ** 2 * v_b
-    noise = noise_of_both(v_a, v_b, part, m + holders)
+    noise = partial(_noise, v_a, v_b, part, m + holders)
     return Joint(u, centre + of_alone.value, variance, noise)
 
 
-def noise_of_both(v_a: float, v_b: float, part: float, holders: float) -> Noise:
-    """The noise of a figure of all ``holders`` by those of both parts."""
-    return partial(_noise, v_a, v_b, part, holders)
-
-
 def _noise(v_a: float, v_b: float, part: float, holders: float, spread: Floats) -> Floats:
+    """The noise of a figure of all ``holders`` by those of both parts."""
     return best(v_a, v_b, part, spread / holders)[1]
 
 

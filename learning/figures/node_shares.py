@@ -15,7 +15,7 @@ from ..core.labels import kind_of
 from ..core.looks import factor_at
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import contrast_variance, fieller_interval, project_on_simplex
-from ..core.trees import ancestors, node_depth, node_sums
+from ..core.trees import ancestors, node_sums
 from .compare import beside_public
 from .figure import Figure, PublicShare, Reports, intervals_of, mass_of
 from .impossible import impossible
@@ -157,7 +157,7 @@ def consistent_masses(question: QuestionCounts) -> list[Interval]:
 def below_node(question: QuestionCounts, node: int) -> NDArray[np.bool_]:
     """True for the cells below a node, ``(cells,)``."""
     tree = question.partition
-    return np.asarray(ancestors(tree, int(node_depth(tree)[node])) == node)
+    return np.asarray(ancestors(tree, int(tree.node_depth[node])) == node)
 
 
 def _mass(question: QuestionCounts, inside: Floats, *, false: bool) -> Interval:

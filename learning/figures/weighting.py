@@ -38,7 +38,7 @@ from privet.protocol.results import RegisterFigure
 from ..core.counts import QuestionCounts, rounding_of_cells
 from ..core.labels import ClassLabel, NumberLabel
 from ..core.public_data import Floats
-from ..core.trees import common_node, locate, node_depth
+from ..core.trees import common_node, locate
 from .figure import Figure, Reports, intervals_of
 
 FEWEST = 20
@@ -93,7 +93,7 @@ def _joined(question: QuestionCounts, sizes: list[int]) -> list[list[int]]:
     """Strata in groups of ``FEWEST`` or more, if there are as many: the smallest is joined with the
     neighbour from which it is separated lowest in the tree."""
     tree, stratum = question.partition, question.mechanism.stratum_of_cell
-    depth = node_depth(tree)
+    depth = tree.node_depth
     in_order = dict.fromkeys(stratum[tree.cell_of_node[node]] for node in _in_order(tree))
     groups = [[int(of)] for of in in_order]
 

@@ -24,7 +24,7 @@ decided before. That is left out here.
 import numpy as np
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.trees import ancestors, node_depth, node_sums
+from privet.learning.core.trees import ancestors, node_sums
 
 from .base import Floats
 
@@ -40,7 +40,7 @@ def published_shares(
     tree = question.partition
     private, public = node_sums(tree, question.counts), node_sums(tree, counts_q)
     at_depth = np.stack([ancestors(tree, k) for k in range(tree.depth + 1)])
-    cell_depth = node_depth(tree)[tree.leaves]
+    cell_depth = tree.node_depth[tree.leaves]
     n_p, n_q = question.holders, counts_q.sum()
     share, best = np.full(tree.cells, 0.5), np.full(tree.cells, -1.0)
     for levels in range(max(depth - least_depth, 0) + 1):

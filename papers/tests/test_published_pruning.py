@@ -11,7 +11,7 @@ from baselines import LPCTPruneClassifier
 from baselines.published_pruning import published_shares
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
-from privet.learning.core.trees import locate, node_depth, node_sums
+from privet.learning.core.trees import locate, node_sums
 from privet.learning.methods import GROWERS
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
@@ -65,7 +65,7 @@ def test_each_cell_takes_the_first_clear_ancestor(min_leaf: int, epsilon: float)
     question = QuestionCounts(tree, mechanism, simulate_sums(mechanism, counts, rng), HOLDERS)
     found = published_shares(question, counts_q, epsilon, depth, least)
     private, public = node_sums(tree, question.counts), node_sums(tree, counts_q)
-    n, deep = (question.holders, counts_q.sum()), node_depth(tree)
+    n, deep = (question.holders, counts_q.sum()), tree.node_depth
     chosen = set()
     for cell, leaf in enumerate(tree.leaves):
         node, tried = leaf, []

@@ -1,7 +1,7 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
 from .descriptions import describe_node, describe_path, name_of_group, path_to, readable_path
-from .nodes import ancestors, boxes, cell_sums, common_node, node_depth, node_sums
+from .nodes import ancestors, boxes, cell_sums, common_node, node_sums
 from .traversal import Traversal, locate
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "describe_path",
     "locate",
     "name_of_group",
-    "node_depth",
     "node_sums",
     "path_to",
     "readable_path",

@@ -1,4 +1,4 @@
-"""Arrays over all nodes of a partition: sums, depths, ancestors, boxes."""
+"""Arrays over all nodes of a partition: sums, ancestors, boxes."""
 
 from typing import Any
 
@@ -24,17 +24,9 @@ def node_sums(partition: Partition, per_cell: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def node_depth(partition: Partition) -> Index:
-    """Depth of each node, 0 for the root, shape ``(nodes,)``."""
-    depth = np.zeros(partition.nodes, dtype=np.int32)
-    for level, nodes in enumerate(partition.levels):
-        depth[nodes] = level
-    return depth
-
-
 def ancestors(partition: Partition, depth: int) -> Index:
     """The ancestor at ``depth`` of each cell, or its own node if that lies higher."""
-    depth_of, node = node_depth(partition), partition.leaves.copy()
+    depth_of, node = partition.node_depth, partition.leaves.copy()
     while (below := depth_of[node] > depth).any():
         node[below] = partition.parent[node[below]]
     return node

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from privet.learning.core.trees import ancestors, boxes, locate, node_depth, node_sums
+from privet.learning.core.trees import ancestors, boxes, locate, node_sums
 from privet.protocol.partition import Partition
 from tests.naive import path_to
 from tests.strategies import partitions, points
@@ -36,6 +36,6 @@ def test_ancestors_are_the_nodes_of_the_path(partition: Partition) -> None:
     """At each depth that of the path to the cell, or the cell itself."""
     for cell in range(partition.cells):
         path = path_to(partition, cell)
-        assert node_depth(partition)[list(path)].tolist() == list(range(len(path)))
+        assert partition.node_depth[list(path)].tolist() == list(range(len(path)))
         for depth in range(partition.depth + 1):
             assert ancestors(partition, depth)[cell] == path[min(depth, len(path) - 1)]

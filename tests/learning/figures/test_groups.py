@@ -11,7 +11,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.labels import kind_of
 from privet.learning.core.public_data import Floats, class_count
-from privet.learning.core.trees import locate, node_depth
+from privet.learning.core.trees import locate
 from privet.learning.figures.groups import SPLITS, divide_people
 from privet.learning.figures.results import FigureInGroup, Group
 from privet.learning.figures.selection import selection_factor
@@ -39,7 +39,7 @@ def test_people_are_divided_while_answers_tell_enough(label: Label) -> None:
     one they stay together, and nothing is listed."""
     public = public_rows(label, PUBLIC, seed=1)
     found = divide_people(label, public, asked(label, 4.0, 3), 1.0)
-    depth = node_depth(TREE)
+    depth = TREE.node_depth
     assert [depth[group.node] for group in found] == [SPLITS] * 2**SPLITS
     assert sum(group.part for group in found) == pytest.approx(1.0)
     cells = [path_to(TREE, cell)[SPLITS] for cell in range(TREE.cells)]
@@ -70,7 +70,7 @@ def test_intervals_of_groups_cover(label: Label) -> None:
     """That groups are chosen by the width of intervals costs no coverage: in 150 collections of
     each of three epsilons, from where few are divided to where all are, at least 93 % of the
     intervals that are listed hold. False alarm: below ``ALPHA`` where 95 % do."""
-    public, depth = public_rows(label, PUBLIC, seed=1), node_depth(TREE)
+    public, depth = public_rows(label, PUBLIC, seed=1), TREE.node_depth
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     held, listed, kinds = 0, 0, set[int]()
     for epsilon in (0.3, 0.5, 1.0):
