@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift import average, shift
+from privet.learning.drift import shift
 from privet.learning.drift.label_shift import LabelShift
 from privet.learning.drift.prior import (
     GRID,
@@ -123,7 +123,7 @@ def changed(
         if prior is not None:
             stack.enter_context(patch.object(Prior, "default", lambda *, numeric: prior))  # noqa: ARG005
         if not label_shift:
-            stack.enter_context(patch.object(average, "label_shift", lambda *_: none))
+            stack.enter_context(patch.object(shift, "label_shift", lambda *_: none))
         yield
 
 
