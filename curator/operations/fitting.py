@@ -1,9 +1,8 @@
 """The work of a fit, and of a comparison of two models."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,9 @@ def fit_model(
 ) -> tuple[bytes, dict[str, Any]]:
     """A model's document, and its summary in lists, in JSON's types.
 
-    ``earlier`` waves count if they can be honest. ``worst_of_one`` is how far one false report
-    moved a value; None without reports.
+    ``earlier`` waves count if they can be honest. ``worst_found`` is how far as many false reports
+    as came that way moved a value in the refits tried, and ``worst_of_one`` how far one did; None
+    without reports.
     """
     questions = counts_of(collected)
     fitting = Fitting.of(estimator, collected.stored.task.label, public, **parameters)
@@ -41,7 +41,8 @@ def fit_model(
     fitting = replace(fitting, earlier=honest)
     model = fitting.model(questions)
     model = replace(model, optimism=optimism(model, questions, fitting.estimate))
-    worst_of = partial(worst_found, model, questions, fitting.estimate)
+    ways = reports_by_way(model, collected.relayed)
+    of_one, *worst = worst_found(model, questions, fitting.estimate, 1, *ways.values())
     scores = known_scores(model, questions)
     summary = {
         "estimator": model.estimator,
@@ -49,28 +50,22 @@ def fit_model(
         "reports": model.n,
         "cells": model.partition.cells,
         "facts": dict(model.facts),
-        "ways": report_sources(model, collected.relayed, worst_of),
-        "worst_of_one": worst_of(1) if model.n else None,
+        "ways": [
+            {"relay": relay, "reports": n, "worst_found": of}
+            for (relay, n), of in zip(ways.items(), worst, strict=True)
+        ],
+        "worst_of_one": of_one if model.n else None,
         "scores": {name: asdict(of) for name, of in scores.items()},
     }
     return json.dumps(model.to_document()).encode(), summary
 
 
-def report_sources(
-    model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
-) -> list[dict[str, Any]]:
-    """The numbers of its reports that came directly (``relay`` is None) and by each relay.
-
-    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far that number of
-    false reports moved a value in the refits tried (``learning.figures.false_reports``).
-    """
+def reports_by_way(model: Model, relayed: Mapping[str, int]) -> dict[str | None, int]:
+    """The numbers of its reports that came directly (None) and by each relay; ``relayed`` is a
+    store's."""
     direct = max(model.n - sum(relayed.values()), 0)
-    reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}
-    return [
-        {"relay": relay, "reports": n, "worst_found": worst_of(n)}
-        for relay, n in reports.items()
-        if n
-    ]
+    every: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}
+    return {relay: n for relay, n in every.items() if n}
 
 
 def change_of(

@@ -30,7 +30,8 @@ each sequence of steps in time. What all cells share takes off k v v': C gains
 k C v v' C / (1 - k v' C v), and the same goes for all that C multiplies.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -111,14 +112,25 @@ def shift_posterior(
             break
     shares, _ = expected.shares(theta)
     odds = log_prior + normal.log_evidence
-    return replace(
-        normal,
+    return Posterior(
         theta=theta,
         shares=shares,
         prior_variance=_sums_down(tree, steps) + slope_variance[:, None] * z**2,
+        variance=normal.variance,
+        log_evidence=normal.log_evidence,
         weights=softmax(odds, axis=0),
         total_evidence=logsumexp(odds, axis=0),
+        slope=normal.slope,
     )
+
+
+class _Normal(NamedTuple):
+    """The law of a linearised theta under each prior; fields as of ``Posterior``."""
+
+    theta: Floats
+    variance: Floats
+    log_evidence: Floats
+    slope: Floats
 
 
 def _linearised(
@@ -130,8 +142,8 @@ def _linearised(
     steps: Floats,
     slope_variance: Floats,
     past: Past | None = None,
-) -> Posterior:
-    """The posterior with (1) linearised at ``theta``, without the weights and prior variances."""
+) -> _Normal:
+    """The posterior with (1) linearised at ``theta``."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
     p, derivative = expected.shares(theta)
     b = size * derivative
@@ -176,14 +188,10 @@ def _linearised(
         off = off + _over_cells(of_all, theta - mean)
         log_evidence -= 0.5 * (np.log1p(r_all / contrasts.overall.variance) + gain_all * off**2)
         variance = variance - C_all**2 * gain_all[:, None]
-    return Posterior(
+    return _Normal(
         theta=mean + C_all * (gain_all * off)[:, None],
-        shares=p,
-        prior_variance=np.empty(0),
         variance=np.maximum(variance, 0.0),
         log_evidence=log_evidence,
-        weights=np.empty(0),
-        total_evidence=np.empty(0),
         slope=slope + slope_with_all * gain_all * off,
     )
 

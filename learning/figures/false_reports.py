@@ -101,25 +101,27 @@ def _moved(
 
 
 def worst_found(
-    model: Model, questions: Sequence[QuestionCounts], estimate: Estimate, k: int
-) -> float:
-    """The most by which ``k`` false reports moved a value of the model, in the values' units.
+    model: Model, questions: Sequence[QuestionCounts], estimate: Estimate, *numbers: int
+) -> list[float]:
+    """The most by which that many false reports moved a value of the model, for each of
+    ``numbers``, in the values' units.
 
     ``model`` is that of ``questions``, and ``estimate`` gives the values of others like them. Where
     no other report is left, the result is the distance of the least and the greatest value there
     can be.
     """
-    rng, moved = np.random.default_rng(0), 0.0
-    if k >= model.n:
-        return model.widest
+    rng, moved = np.random.default_rng(0), {k: 0.0 for k in numbers if k < model.n}
     for place, question in enumerate(questions):
-        typical = question.sums * (1.0 - k / max(question.n, 1))
-        for report in _attacks(question, rng) if k < question.n else ():
-            others = [*questions]
-            # fractions as they are: rounded, the few reports of a small stratum would all stay
-            others[place] = replace(question, sums=cast("Sums", typical + k * report))
-            moved = max(moved, float(np.abs(estimate(others).values - model.values).max()))
-    return moved
+        some = [k for k in moved if k < question.n]
+        for report in _attacks(question, rng) if some else ():
+            for k in some:
+                typical = question.sums * (1.0 - k / max(question.n, 1))
+                others = [*questions]
+                # fractions as they are: rounded, the few reports of a small stratum would all stay
+                others[place] = replace(question, sums=cast("Sums", typical + k * report))
+                distance = float(np.abs(estimate(others).values - model.values).max())
+                moved[k] = max(moved[k], distance)
+    return [moved.get(k, model.widest) for k in numbers]
 
 
 def _attacks(question: QuestionCounts, rng: np.random.Generator) -> list[Floats]:

@@ -204,7 +204,7 @@ def results_of(case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
         if models["drift"].states_cells:
             found["reports"] = reports_of(case, public, questions, models["drift"])
         by_counts = Fitting.of("weighted", label, public).estimate
-        found["worst found"] = worst_found(models["weighted"], questions, by_counts, 5)
+        (found["worst found"],) = worst_found(models["weighted"], questions, by_counts, 5)
         found["said of strata"] = strata_in_words(questions[0], questions, task, public.register)
         found["plan"] = said_or_refused(planned_of, case, task, planned)
     found["impossible"] = impossible(questions)

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.admin.results import ReportSource
 from privet.curator.operations.card import offset, write_card
-from privet.curator.operations.fitting import report_sources
+from privet.curator.operations.fitting import reports_by_way
 from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
@@ -64,7 +64,9 @@ def test_a_card_writes_numbers_as_pages_do() -> None:
     task, public = published("level")
     question = asked(task, 2_000, np.random.default_rng(0))
     model, n = fit("weighted", task.label, public, [question]), question.n
-    text = carded(task, public, model, [question], report_sources(model, {}, lambda _: 0.0))
+    text = carded(
+        task, public, model, [question], [{"relay": None, "reports": n, "worst_found": 0.0}]
+    )
     assert re.findall(r"(?<![.\d])\d{5,}", text.replace(task.id, "")) == []
     assert text.count(f"{n:,}".replace(",", "\u202f")) == 3
     assert "groups" in text
@@ -79,11 +81,9 @@ def test_a_card_says_which_way_reports_came() -> None:
     task, public = published("level")
     question = asked(task, 20, np.random.default_rng(0))
     model, n = fit("weighted", task.label, public, [question]), question.n
-    ways = report_sources(model, {"library": n // 4}, lambda k: k / n)
-    assert [(way["relay"], way["reports"]) for way in ways] == [
-        (None, n - n // 4),
-        ("library", n // 4),
-    ]
+    reports = reports_by_way(model, {"library": n // 4, "closed": 0})
+    assert reports == {None: n - n // 4, "library": n // 4}
+    ways = [{"relay": of, "reports": k, "worst_found": k / n} for of, k in reports.items()]
     card = carded(task, public, model, [], ways)
     assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 75 points |" in card
     assert f"| in batches of library | {n // 4} | 25\u00a0% | 25 points |" in card
@@ -91,7 +91,7 @@ def test_a_card_says_which_way_reports_came() -> None:
     assert "For one false answer it is 1 point. Others" in carded(
         task, public, model, [], ways, 0.01
     )
-    only = report_sources(model, {}, lambda _: 1.0)
+    only = [{"relay": None, "reports": n, "worst_found": 1.0}]
     assert f"| {n} | 100\u00a0% | anything |" in carded(task, public, model, [], only)
     earlier = [{"relay": None, "reports": n, "influence": 1.0}]
     assert f"| {n} | 100\u00a0% | not tried |" in carded(task, public, model, [], earlier)
