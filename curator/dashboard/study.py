@@ -75,8 +75,9 @@ class Column(BaseModel):
 
     ``use`` is whether people are asked for it, "year" for the year of a date, "number" for the
     number of a cell with a unit. ``means`` has the names of the values in ``found.words``, unless
-    they stay ``as_is``, and ``one`` the decision on each of ``found.merges``. ``empty`` is what
-    becomes of a label's rows in which nothing stands, and ``empty_name`` their answer.
+    they stay ``as_is``, and ``one`` the decision on each of ``found.merges``, of which the first
+    ``spelled`` differ in case or spaces alone, and have the first one's. ``empty`` is what becomes
+    of a label's rows in which nothing stands, and ``empty_name`` their answer.
     Of one ``alone``, a question that is asked without a file, nothing was found.
     """
 
@@ -100,6 +101,7 @@ class Column(BaseModel):
     void: Literal["missing", "answer"] = "missing"
     void_name: Typed = ""
     one: list[Literal["", "yes", "no"]] = []
+    spelled: int = 0
     empty: Literal["", "missing", "answer"] = ""
     empty_name: Typed = "no answer"
 
@@ -115,10 +117,11 @@ class Column(BaseModel):
             found=found,
             use="" if found.years or found.numbers else found.can_be_asked and not found.remarks,
             kind=f.kind if f else "",
-            categories="\n".join(f.categories) if isinstance(f, Categorical) else "",
+            categories="\n".join(f.choices) if isinstance(f, Categorical) else "",
             prompt=as_question(found.title) if found.title != found.name else "",
             means=[word for _, word in found.words],
             one=["" for _ in found.merges],
+            spelled=sum(pair.by_case for pair in found.merges),
             **number,
         )
 
@@ -203,7 +206,7 @@ class Column(BaseModel):
         if self.kind != (f.kind if f else ""):
             return {"kind": self.kind}
         categories = _lines(self.categories)
-        found = _lines("\n".join(f.categories)) if isinstance(f, Categorical) else []
+        found = _lines("\n".join(f.choices)) if isinstance(f, Categorical) else []
         return {"categories": categories} if categories != found else {}
 
     @property
@@ -217,7 +220,7 @@ class Column(BaseModel):
             return False
         if self.found.blanks:
             return self.blank == "missing"
-        return all(one == "yes" for one in self.one)
+        return all(self._is_one(number) == "yes" for number in range(len(self.one)))
 
     def _number(self, fault: Fault) -> Numeric | None:
         """The numbers of the file; None if something else is left among them."""
@@ -259,11 +262,8 @@ class Column(BaseModel):
             return made | ({"label_range": list(self._ends(fault))} if number else {})
         if not isinstance(f, Categorical) or self._is_number:
             return made
-        categories, found = (
-            [each for each in listed if each != f.missing]
-            for listed in (_lines(self.categories), _lines("\n".join(f.categories)))
-        )
-        if categories == found:
+        categories = [each for each in _lines(self.categories) if each != f.missing]
+        if categories == _lines("\n".join(f.choices)):
             return made
         return made | {"classes": [*categories, *self._answer_of_empty]}
 
@@ -322,12 +322,17 @@ class Column(BaseModel):
     def _merged(self, fault: Fault) -> dict[str, str]:
         """New names of the categories that are one with another, as somebody has decided."""
         names = {}
-        for number, (pair, one) in enumerate(zip(self.found.merges, self.one, strict=True)):
+        for number, pair in enumerate(self.found.merges):
+            one = self._is_one(number)
             if one == "yes":
                 names[pair.old] = pair.new
-            elif not one:
+            elif not one and (number == 0 or number >= self.spelled):
                 fault(f"one.{number}", "choose one")
         return {old: names.get(new, new) for old, new in names.items()}
+
+    def _is_one(self, number: int) -> str:
+        """The decision on a pair that may be one."""
+        return self.one[0 if number < self.spelled else number]
 
     def _renamed(self, fault: Fault) -> dict[str, str]:
         """New names of what may be missing, as somebody has decided, and those of the lines."""

@@ -4,6 +4,7 @@ import { NUMBER } from "./features.js";
 import { capitalized } from "./translation.js";
 
 const MOST_RADIOS = 6;
+const EMPTY = "(missing)"; // counts where nothing was answered, and is no answer to choose
 
 /**
  * @param {string} tag
@@ -53,7 +54,7 @@ export function makeForm({ features, label, disclosed = [] }, texts, translate) 
 }
 
 function makeField(asked, id, texts, own) {
-  const choices = asked.categories ?? asked.classes;
+  const choices = (asked.categories ?? asked.classes)?.filter((each) => each !== EMPTY || asked.missing !== EMPTY);
   if (choices === undefined) return numberField(asked, id, texts, own);
   return choices.length <= MOST_RADIOS ? radioField(asked, choices, id, texts, own) : selectField(asked, choices, id, texts, own);
 }

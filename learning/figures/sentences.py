@@ -176,9 +176,9 @@ def little_beside(rows: int) -> str:
         return ""
     return (
         f"With only {thousands(rows)} row{'' if rows == 1 else 's'} to compare with, a difference "
-        f"from your file under {100.0 * often:.0f} points would mostly not show, however many "
-        f"people answer (under {100.0 * once:.0f} if you look once, at the end). A larger file "
-        "shows smaller ones."
+        f"under {100.0 * often:.0f} points from an answer that half of them give would mostly not "
+        f"show, however many people answer (under {100.0 * once:.0f} if you look once, at the "
+        "end). Of a rarer answer, or beside a larger file, smaller ones show."
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Categorical
+from privet.protocol.features.categorical import EMPTY
 from privet.protocol.values import ColumnValues, category_text, text_counts
 
 from .columns import order_of
@@ -20,7 +21,6 @@ from .settings import FeatureSettings
 
 MAX_INFERRED_CATEGORIES = 100
 """Chosen, not measured: more are names or codes, most of which few holders have."""
-MISSING_CATEGORY = "(missing)"
 DAY = re.compile(
     r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)([T ].*)?"
     r"|\d\d?[ .-]{1,2}[^\W\d_]{3,9}[ .,-]{1,2}(\d{4}|\d\d)|[^\W\d_]{3,9}\.? \d\d?, \d{4}"
@@ -59,7 +59,7 @@ def infer_categorical(name: str, values: ColumnValues, declared: FeatureSettings
     categories = listed or _found_categories(name, counts, order_of(values))
     missing = None if declared.missing is None else category_text(declared.missing)
     if missing is None and counts.total() < len(values):
-        missing = MISSING_CATEGORY
+        missing = EMPTY
         categories = (*categories, missing) if missing not in categories else categories
     unknown = declared.unknown
     if unknown is None and not declared.categories and 1 in counts.values():

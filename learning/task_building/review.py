@@ -179,8 +179,11 @@ def propose(columns: Columns) -> list[Proposal]:
                 said = f"It has {len(counts)} different texts in {rows} rows, such as {first!r}"
                 more = remarks[1:] if column.has_names else remarks  # which begin with the same
                 remarks = (f"{said}. Nobody could choose among them, so it is left out.", *more)
-            elif ABOUT_DATES in error.detail:  # which its remark says too
-                remarks = (error.detail,)
+            elif ABOUT_DATES in error.detail:
+                remarks = (
+                    "It holds dates or durations, which cannot be asked here, so it is left out. "
+                    "To use it, put the year, the weekday or a number in a column of your file.",
+                )
             else:
                 remarks = (error.detail, *remarks)
             remarks = () if decided else remarks

@@ -12,6 +12,9 @@ from ..values import category_text, is_missing, listed_name, some_of
 from .base import BaseFeature, Column, Condition
 from .fields import NOBODYS, Category, Listed
 
+EMPTY = "(missing)"
+"""The category that public data give to cells in which nothing stands; nobody chooses it."""
+
 
 class Categorical(Listed, BaseFeature):
     """One of several named categories; it becomes one 0/1 column per category."""
@@ -45,6 +48,11 @@ class Categorical(Listed, BaseFeature):
         return self.categories
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """All categories but that of empty cells: who leaves the question open counts as it."""
+        return tuple(name for name in self.categories if not name == EMPTY == self.missing)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Indicator(self, category) for category in self.categories)
 
@@ -64,7 +72,7 @@ class Categorical(Listed, BaseFeature):
         return listed_name(self.categories, value) is not None
 
     def extent(self, number: Callable[[float], str]) -> str:  # noqa: ARG002 - it has none
-        return ", ".join(self.categories)
+        return ", ".join(self.choices)
 
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
         """The category, if only one is left; else those that it is not."""

@@ -55,8 +55,13 @@ class Described(Message):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names to choose from; none of a number."""
+        """The names that are listed; none of a number."""
         return ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names that people choose from."""
+        return self.names
 
     @property
     def in_unit(self) -> str:
@@ -122,8 +127,8 @@ class Listed(Described):
 
     @property
     def asked(self) -> str:
-        some = ", ".join(printable(name, 40) for name in self.names[:8])
-        more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
+        some = ", ".join(printable(name, 40) for name in self.choices[:8])
+        more = f" and {len(self.choices) - 8} more" if len(self.choices) > 8 else ""
         return f"one of {some}{more}"
 
     @property

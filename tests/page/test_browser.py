@@ -531,6 +531,25 @@ def test_numbers_are_understood_as_people_write_them(curator: RunningCurator, ta
         assert "3000, will be counted as" in next(row for row in rows if row.startswith("Age"))
 
 
+def test_what_stands_for_an_empty_cell_is_no_answer_to_choose(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """Whoever gives none counts as it."""
+    public = b"pet,label\n" + b"no,0\nyes,1\n,1\n" * 20
+    task = curator.create(public, label="label", epsilon=2, depth=2, grower="cart")
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
+        tab.goto(page)
+        begin(tab)
+        choices = tab.locator(".question:visible .choice").all_inner_texts()
+        assert [each.strip() for each in choices] == ["no", "yes", "No answer"]
+        put(tab, "Pet", "No answer")
+        move_on(tab)
+        put(tab, "Label", "1")
+        send(tab)
+        outcome(tab)
+        assert reports(curator, task) == 1
+
+
 ASKER = {
     "name": "Institute for Work",
     "contact": "survey@institute.example",

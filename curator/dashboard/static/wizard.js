@@ -343,10 +343,14 @@ const lines = (text) => text.split("\n").map((each) => each.trim()).filter(Boole
 /** The words by which a column's two values are called; none if they stay as they are. */
 const words = ({ means, as_is: stay }) => (stay ? [] : means.filter(Boolean));
 
+/** True if a pair of answers is one by what was decided of it, or of all spellings at once. */
+const isOne = ({ one, spelled }, place) => one[place < spelled ? 0 : place] === "yes";
+
 /** True if a column is a number after what was decided of the texts among its numbers. */
-function isDecidedNumber({ found, blank, one }) {
+function isDecidedNumber(column) {
+  const { found, blank } = column;
   if (!found.is_number || found.feature?.kind === "numeric") return false;
-  return Object.keys(found.blanks).length > 0 ? blank === "missing" : one.every((each) => each === "yes");
+  return Object.keys(found.blanks).length > 0 ? blank === "missing" : found.merges.every((_, place) => isOne(column, place));
 }
 
 /** True if a column counts as a number: by its kind, or by what was decided of it. */
@@ -354,17 +358,17 @@ const isNumber = (column) => words(column).length === 0 && (column.kind === "num
 
 /** The categories of a column, as they are to be called; of a label also what becomes of empty rows. */
 function answers(column) {
-  const { found, one, blank, void: gap, void_name: name, rename, categories } = column;
+  const { found, blank, void: gap, void_name: name, rename, categories } = column;
   const isLabel = found.name === study.label;
   const ofEmpty = isLabel && found.empty > 0 && column.empty === "answer" ? [column.empty_name] : [];
   if (words(column).length > 0) return [...words(column), ...ofEmpty];
-  const called = new Map(found.merges.filter((_, place) => one[place] === "yes").map((pair) => [pair.old, pair.new]));
+  const called = new Map(found.merges.filter((_, place) => isOne(column, place)).map((pair) => [pair.old, pair.new]));
   if (blank === "missing") for (const each of Object.keys(found.blanks)) called.set(each, "");
   for (const line of lines(rename)) {
     const equals = line.lastIndexOf("=");
     if (equals >= 0) called.set(line.slice(0, equals).trim(), line.slice(equals + 1).trim());
   }
-  const listed = lines(categories).filter((each) => !isLabel || each !== found.feature?.missing);
+  const listed = lines(categories).filter((each) => each !== found.feature?.missing);
   const all = [...listed.map((each) => called.get(each) ?? each), ...(gap === "answer" ? [name] : []), ...ofEmpty];
   return [...new Set(all.filter(Boolean))];
 }
@@ -388,6 +392,12 @@ function saidAnswers(column, most = 8) {
   return feature?.kind === "numeric" && words(column).length === 0 ? "each number in your file" : some(answers(column), most);
 }
 
+/** True if people may leave a column's question open, since records of the file do. */
+function mayBeEmpty({ found, blank, void: gap, rename }) {
+  const [blanks, voids] = [found.blanks, found.voids].map((each) => Object.keys(each).length > 0);
+  return found.empty > 0 || (blanks && blank === "missing") || (voids && gap === "missing") || lines(rename).some((each) => each.endsWith("="));
+}
+
 /** The answers of each column in its row, as they are to be called, and the fields that its kind needs. */
 function sayColumns() {
   form.querySelectorAll("[data-column]").forEach((row, place) => {
@@ -398,8 +408,6 @@ function sayColumns() {
     for (const each of row.querySelectorAll("[data-of-question]")) each.hidden = isLabel;
     for (const each of row.querySelectorAll("[data-as]")) each.hidden = each.dataset.as !== (isNumber(column) ? "number" : "answers");
     if (!kind) return;
-    const listed = row.querySelector("[name$='.categories']");
-    if (listed) listed.value = lines(column.categories).filter((each) => !isLabel || each !== column.found.feature.missing).join("\n");
     kind.disabled = isDecidedNumber(column);
     kind.value = isNumber(column) ? "numeric" : column.kind;
     kind.closest("label").hidden = words(column).length > 0;
@@ -547,7 +555,10 @@ function go(id, to = null) {
 function sayAll() {
   const others = study.columns.filter(({ found }) => found.name !== study.label);
   const [yes, no] = [others.filter(isAsked), others.filter((each) => !isAsked(each))];
-  const withAnswers = (column) => [question(column), saidAnswers(column)].filter(Boolean).join(" – ");
+  const withAnswers = (column) => {
+    const isOptional = column.found.name !== study.label && mayBeEmpty(column);
+    return [question(column), saidAnswers(column) + (isOptional ? "; may be left empty" : "")].filter(Boolean).join(" – ");
+  };
   const label = study.columns.find(({ found }) => found.name === study.label);
   const { name, contact, link, purpose } = study.asker;
   const languages = [study.language, ...study.translations.map(({ language }) => language)];

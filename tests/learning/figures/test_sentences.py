@@ -20,7 +20,7 @@ from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.labels import kind_of
 from privet.learning.figures.compare import insight
 from privet.learning.figures.node_shares import BelowNodes, reports_for_cells, untold_cells
-from privet.learning.figures.power import share_p
+from privet.learning.figures.power import ShareDifference, share_p
 from privet.learning.figures.precision import overall_precision
 from privet.learning.figures.results import CellDifference, Line, WaveFigure, Yardsticks
 from privet.learning.figures.sentences import (
@@ -557,6 +557,9 @@ def test_a_small_file_shows_large_differences_only(rows: int) -> None:
             share = np.array([0.5 + (float(points) + more) / 100.0])
             p = share_p(progress, np.array([rows / 2.0]), float(rows), share, np.zeros(1))
             assert (p[0] < 0.05) == is_seen
+    rarer = ShareDifference(0.05 * rows, rows, np.zeros_like, np.inf, 1, 1.0).smallest()
+    assert rarer is not None
+    assert 100.0 * rarer < float(found[1]), "as the sentence says of a rarer answer"
     assert little_beside(5_000) == ""
 
 
