@@ -387,30 +387,41 @@ def have_same_settings(one: ModelSummary | None, other: ModelSummary) -> bool:
 SAMPLE_LABEL = Classes(
     name="readmitted", classes=("no", "yes"), prompt="Were you in hospital again within 30 days?"
 )
-SAMPLE_FIGURES = (
-    Comparison("no", 0.66, 0.62, 0.71, 0.9, 0.001, None),
-    Comparison("yes", 0.34, 0.29, 0.38, 0.1, 0.001, None),
-)
-SAMPLE_DAYS = (40, 310, 480, 390, 210, 90, 60, 180, 120, 60)
+SAMPLE_SHARES = {"no": (0.66, 0.9), "yes": (0.34, 0.1)}
+"""Shares of the answers and of a file."""
+SAMPLE_HALF = 0.038
+"""Half-width of their intervals, for these days' answers at ε = 1."""
+SAMPLE_DAYS = (200, 1600, 2500, 2000, 1100, 450, 300, 950, 600, 300)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A made-up collection that has begun."""
+    """A made-up collection of one question whose planned answers are in."""
 
     reports: int
     question: str
     finding: Finding
     chart: DrawnChart | None
-    file: str = "the pilot"
-    """Name of the figures for comparison, to readers who have no file."""
 
     @classmethod
-    def made_up(cls) -> "Sample":
+    def made_up(cls, *, has_file: bool) -> "Sample":
+        """With the share of a file, or without one."""
         start = datetime(2030, 3, 4, tzinfo=UTC)
         buckets = [
             ReportBucket(starts=start + A_DAY * place, reports=count, checksum="")
             for place, count in enumerate(SAMPLE_DAYS)
         ]
-        (found,) = findings_of(SAMPLE_LABEL, SAMPLE_FIGURES, cls.file)
+        figures = [
+            Comparison(
+                name,
+                share,
+                share - SAMPLE_HALF,
+                share + SAMPLE_HALF,
+                public if has_file else None,
+                0.001,
+                None,
+            )
+            for name, (share, public) in SAMPLE_SHARES.items()
+        ]
+        (found,) = findings_of(SAMPLE_LABEL, figures)
         return cls(sum(SAMPLE_DAYS), asked(SAMPLE_LABEL), found, chart_of(buckets))

@@ -18,6 +18,7 @@ from privet.learning.figures.sentences import (
     asked,
     close_or_go_on,
     figures_to_state,
+    in_a_new_study,
     is_reached,
     planned_in_words,
     precision_in_words,
@@ -158,7 +159,6 @@ def list_tasks(
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
         total=len(matches),
-        sample=None if visitor.name else Sample.made_up(),
         of_hundred=of_hundred,
         deleted=visitor.reads and curator.store.tasks.was_deleted(deleted),
     )
@@ -188,8 +188,12 @@ def collection(
             if goal is not None:
                 enough = goal(half_width(task, precise))
                 needed = precision_in_words(task.label, enough, status.reports, precise)
-                if not status.reports and not wanted and planned:
-                    needed = planned_in_words(task.label, planned, snapshot.planned_half_width)
+                if not status.reports and planned:
+                    half = snapshot.planned_half_width
+                    as_planned = planned_in_words(task.label, planned, half)
+                    anew = snapshot.planned_anew(half_width(task, precise))
+                    instead = in_a_new_study(enough, anew) if wanted else ""
+                    needed = f"{as_planned} {needed}{instead}" if wanted else as_planned
         overall = snapshot.shares if insight is None else insight.overall
         impossible = snapshot.impossible
         if status.reports and not impossible:
@@ -271,7 +275,8 @@ def collection(
         "models": models,
         "by_day": chart_of(status.buckets or []),
         "shares_results": shares_results,
-        "sample": Sample.made_up()
+        "has_link": relay is not None,
+        "sample": Sample.made_up(has_file=snapshot.has_features)
         if visitor.reads and not (snapshot.phase.has_ended or status.reports)
         else None,
     }

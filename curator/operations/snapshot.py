@@ -4,6 +4,7 @@ A ``Snapshot`` holds only what its actor may see, and what pages, calls and card
 collection follows from it. Figures of the reports need ``counts``, which readers have.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -38,7 +39,7 @@ from privet.learning.figures.node_shares import (
     reports_for_cells,
     untold_cells,
 )
-from privet.learning.figures.precision import narrowed, overall_precision
+from privet.learning.figures.precision import HOLDERS, narrowed, overall_precision
 from privet.learning.figures.results import Yardsticks
 from privet.learning.figures.scores import yardsticks
 from privet.learning.figures.sentences import around_centres, differs
@@ -371,11 +372,25 @@ class Snapshot:
         """The half-width of overall figures after the planned reports, as in the plan."""
         return self._planned.here.half_width
 
+    def planned_anew(self, half_width: float) -> int | None:
+        """The fewest reports, in two digits, of a study that is planned for ± ``half_width``; None
+        with features, whose plan cuts another tree, and at one look, where it is the same one."""
+        if self.has_features or self._planned.planned is None:
+            return None
+
+        def is_enough(people: int) -> bool:
+            return self._planned_for(people).here.half_width <= half_width
+
+        place = bisect_left(HOLDERS, True, key=is_enough)
+        return HOLDERS[place] if place < len(HOLDERS) else None
+
     @cached_property
     def _planned(self) -> Collection:
-        settings = self.stored.settings
-        holders, looks = settings.get("holders", DEFAULT_HOLDERS), settings.get("looks", "many")
-        return Collection.of(self.task, holders, looks, self.public)
+        return self._planned_for(self.stored.settings.get("holders", DEFAULT_HOLDERS))
+
+    def _planned_for(self, people: int) -> Collection:
+        looks = self.stored.settings.get("looks", "many")
+        return Collection.of(self.task, people, looks, self.public)
 
     def untold_in_cells(self, number: int | None) -> tuple[NDArray[np.bool_], int] | None:
         """The cells of a model of which the reports tell nothing, and how many would tell.

@@ -356,6 +356,15 @@ def planned_in_words(label: Label, planned: int, half: float) -> str:
     return f"{answers}: {'every share' if kind.is_share else 'the mean'} to ± {kind.moved(half)}."
 
 
+def in_a_new_study(needed: int, anew: int | None) -> str:
+    """A sentence on a study planned ``anew`` for a target that takes ``needed`` reports here, since
+    intervals are narrowest at the planned number; empty where its number is the same, or unknown.
+    """
+    if anew is None or about(anew) == about(needed):
+        return ""
+    return f" A new study that is planned for it takes about {about(anew)}."
+
+
 def close_or_go_on(
     label: Label, overall: Sequence[Comparison], needed: int, reports: int, wanted: float
 ) -> str:

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.operations import relays
 from privet.curator.operations.snapshot import Snapshot
-from privet.learning.core.amounts import TELLING, about, figure, of_hundred
+from privet.learning.core.amounts import TELLING, about, figure, of_hundred, points, thousands
 from privet.learning.figures.sentences import finding, precision_in_words
 from privet.learning.planning import plan
 from privet.protocol.features import Classes, Range
@@ -39,7 +40,7 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.datastore.made import take
 from tests.curator.http.conftest import Http
-from tests.curator.studies import ASKER
+from tests.curator.studies import ASKER, as_file, question_alone
 from tests.manual_clock import ManualClock
 
 HERE = Path(dashboard.__file__).parent
@@ -682,22 +683,81 @@ async def test_the_front_page_says_how_private_and_how_many(http: Http) -> None:
     page = text_of((await http.get("/")).text)
     assert "habit or an opinion, and which people more often, without" in page
     assert f"two answers equally likely is at most {of_hundred(1.0)} % sure of either" in page
-    drawn = (await http.get("/static/front.svg")).text
-    sample = Sample.made_up().finding
-    assert sample.sentence.replace("\u00a0", " ") in page
-    assert (
-        f"yes for {figure(sample.value, sample.low, sample.high, is_share=True)}".replace(
-            "\u00a0", " "
-        )
-        in drawn
-    )
-    assert f"{sample.public:.0%}".replace("%", " % of the pilot") in drawn
-    found = re.search(r"± (\d+) points with ([\d ]+) people, and to ± (\d+) with ([\d ]+)\.", page)
+    assert page.index("± 12 points") < page.index("ε = 1")
+    assert "privet pilot" in page
+    found = re.search(r"± (\d+) points with ([\d ]+) people, ± (\d+) with ([\d ]+)\.", page)
     assert found
-    for points, people in (found.groups()[:2], found.groups()[2:]):
-        number = int("".join(people.split()))
-        planned = plan(label="answer", classes=("yes", "no"), holders=number, epsilon=1.0)
-        assert f"{100.0 * planned.here.half_width:.0f}" == points
+    for stated, people in (found.groups()[:2], found.groups()[2:]):
+        assert f"{100.0 * half_width_of(int(''.join(people.split()))):.0f}" == stated
+
+
+def half_width_of(people: int) -> float:
+    """Of the figures of one yes-or-no question at ε = 1, by their plan."""
+    settings: Any = {"label": "answer", "classes": ("yes", "no"), "epsilon": 1.0}
+    return plan(**settings, holders=people).here.half_width
+
+
+async def asked_alone(http: Http, form: Any, **fields: str) -> str:
+    """The id of a question without a file, planned for 1 000 people."""
+    asked = {"columns.0.prompt": "Have you ever lied?", "holders": "1000", "epsilon": "1"}
+    made = await form("/new", {"study": as_file(question_alone(asked | fields))})
+    assert made.status_code == 303, made.text
+    return re.findall("[0-9a-f]{64}", made.headers["location"])[0]
+
+
+async def test_the_example_has_the_precision_of_its_people(http: Http) -> None:
+    """In the drawing of the front page and on a new study's page, at ε = 1; a study without a file
+    has no figure of one."""
+    for has_file in (True, False):
+        sample = Sample.made_up(has_file=has_file)
+        found = sample.finding
+        assert (found.public is not None) == has_file
+        assert ("in your file" in found.sentence) == has_file
+        half = half_width_of(sample.reports)
+        assert f"{found.value - half:.2f} {found.value + half:.2f}" == (
+            f"{found.low:.2f} {found.high:.2f}"
+        )
+        said = f"yes for {figure(found.value, found.low, found.high, is_share=True)}"
+        for drawing in ("front", "front-narrow"):
+            drawn = " ".join((await http.get(f"/static/{drawing}.svg")).text.split())
+            assert " ".join(said.split()) in drawn
+            assert f"of {' '.join(thousands(sample.reports).split())} people" in drawn
+    asked = await asked_alone(http, await http.sign_in())
+    page = text_of((await http.get(f"/tasks/{asked}")).text)
+    assert "10 000 people, each with ε = 1" in page
+    assert "34 % say yes (30 % to 38 %)." in page
+
+
+@pytest.mark.parametrize("looks", ["many", "once"])
+async def test_another_target_says_what_a_new_study_takes(http: Http, looks: str) -> None:
+    """Beside the answers that this one takes, and the precision of those that are planned."""
+    asked = await asked_alone(http, await http.sign_in(), looks=looks)
+    page = text_of((await http.get(f"/tasks/{asked}?wanted=3")).text)
+    settings: Any = {"label": "answer", "classes": ("yes", "no"), "epsilon": 1.0, "looks": looks}
+    of_plan = plan(**settings, holders=1_000)
+    half = points(of_plan.here.half_width)
+    assert f"1 000 answers, as planned: every share to ± {' '.join(half.split())}." in page
+    found = re.search(r"About ([\d ]+) answers would give every share to ± 3 points\.", page)
+    assert found
+    anew = re.findall(r"A new study that is planned for it takes about ([\d ]+)\.", page)
+    of_new = of_plan.sizes["± 3.0 points"].replace("\u202f", " ")
+    assert anew == ([of_new] if looks == "many" else [])
+    assert looks == "once" or found[1] != of_new
+
+
+async def test_a_study_without_a_link_is_not_said_to_be_answered(http: Http) -> None:
+    """Neither on its page nor in the list, where an open one is green."""
+    form = await http.sign_in()
+    asked = await asked_alone(http, form)
+    page, listed = [text_of((await http.get(path)).text) for path in (f"/tasks/{asked}", "/")]
+    assert "but without a link: nobody can answer in a browser yet" in page
+    assert "people can answer now" not in page
+    assert "open, no link yet" in listed.lower()
+    assert 'class="state open"' not in (await http.get("/")).text
+    await form(f"/tasks/{asked}/link", relay="https://relay.example")
+    page, listed = [text_of((await http.get(path)).text) for path in (f"/tasks/{asked}", "/")]
+    assert "people can answer now" in page
+    assert "no link yet" not in listed.lower()
 
 
 def test_the_sample_is_the_documentations_file() -> None:

@@ -844,9 +844,7 @@ async def test_a_small_file_is_said_to_show_little_when_it_is_read(http: Http) -
         files = {"public": ("a.csv", f"x,y\n{lines}".encode())}
         page = html.unescape((await form("/new/columns", files)).text)
         assert ('id="little"' in page) == (rows == 200)
-        assert ("With only 200 rows to compare with, a difference under" in page) == (
-            rows == 200
-        )
+        assert ("With only 200 rows to compare with, a difference under" in page) == (rows == 200)
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
