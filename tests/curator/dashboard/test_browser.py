@@ -778,7 +778,7 @@ def test_a_chart_is_saved_as_it_is_drawn(curator: RunningCurator, admin: Any) ->
     titles = [bar.locator("title").text_content() for bar in bars]
     assert [
         f"{name}: {float(value):g}" for name, value, *_ in (row.split(",") for row in rows)
-    ] == [title.replace("\u00a0", "") for title in titles]
+    ] == ["".join(title.split("\u202f")) for title in titles]
     for width in (320, 1280):
         admin.set_viewport_size({"width": width, "height": 740})
         assert admin.evaluate("document.documentElement.scrollWidth") <= width
