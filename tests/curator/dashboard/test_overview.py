@@ -702,7 +702,7 @@ async def asked_alone(http: Http, form: Any, **fields: str) -> str:
     asked = {"columns.0.prompt": "Have you ever lied?", "holders": "1000", "epsilon": "1"}
     made = await form("/new", {"study": as_file(question_alone(asked | fields))})
     assert made.status_code == 303, made.text
-    return re.findall("[0-9a-f]{64}", made.headers["location"])[0]
+    return str(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
 
 
 async def test_the_example_has_the_precision_of_its_people(http: Http) -> None:
