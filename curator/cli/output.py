@@ -7,7 +7,7 @@ from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
-from privet.learning.core.amounts import amount
+from privet.learning.core.amounts import amount, in_figures
 from privet.learning.task_building.columns import Table as ReadTable
 from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.lifecycle import LOSSES_FOUND
@@ -193,10 +193,7 @@ def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def when(moment: str | datetime | float) -> str:
     """A moment in UTC, as the API has it in JSON or in its types, or in Unix time."""
-    if isinstance(moment, float):
-        moment = datetime.fromtimestamp(moment, UTC)
-    at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+    return in_figures(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
 
 
 def escaped(text: str) -> str:

@@ -1,7 +1,6 @@
 """The fixed texts of a poster, in the languages of the answer page."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,3 @@ def texts_for(language: str | None) -> PosterTexts:
     """The texts in a language, as a BCP 47 tag; in English where there are none."""
     primary = (language or "en").lower().split("-")[0]
     return next((texts for texts in TEXTS if texts.language == primary), TEXTS[0])
-
-
-def in_figures(moment: float) -> str:
-    """A moment without the name of a month, the same in every language."""
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Query, Request, Response
 
 from privet.admin.results import ModelSummary, NamedRelay
-from privet.learning.core.amounts import TELLING, of_hundred, tells_nothing
+from privet.learning.core.amounts import TELLING, in_figures, of_hundred, tells_nothing
 from privet.learning.display.figure_picture import figures_to_csv
 from privet.learning.figures.compare import Insight
 from privet.learning.figures.sentences import (
@@ -57,7 +56,7 @@ from .overview import (
 )
 from .pages import BrowserRoute, PageRoute, as_question, data_url, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
-from .poster import in_figures, texts_for
+from .poster import texts_for
 from .results import groups_of_people, picture_of
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
@@ -89,7 +88,8 @@ class StudyRow:
     is_marked: bool
     waves: int
     people: int
-    created: datetime
+    created: float
+    """In Unix time."""
 
     @classmethod
     def of(
@@ -117,7 +117,7 @@ class StudyRow:
             stored.marked is not None,
             len(waves),
             people,
-            datetime.fromtimestamp(stored.created, UTC),
+            stored.created,
         )
 
 

@@ -1,7 +1,6 @@
 """The model card: what a model is, what it was made from, and how far to trust it, in Markdown."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from math import sqrt
 
 import numpy as np
@@ -12,6 +11,7 @@ from privet.learning.core.amounts import (
     amount,
     figure,
     in_digits,
+    in_figures,
     of_hundred,
     percent,
     share_ends,
@@ -106,7 +106,7 @@ def _facts(task: Task, fitted: FittedModel) -> str:
         "predicts": f"{label.name}, {labels}",
         "from": ", ".join(feature.name for feature in task.features),
         "way to fit": f"{way} ({parameters})" if parameters else way,
-        "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "fitted": in_figures(fitted.created),
         "answers": thousands(model.n),
         "groups": thousands(model.partition.cells),
         "public model": "none" if model.base is None else model.base.name,

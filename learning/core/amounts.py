@@ -101,15 +101,24 @@ def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
     return low <= least and high >= most
 
 
-def date(moment: datetime) -> str:
-    """A date, such as ``1 December 2026``."""
-    return f"{moment.day} {moment:%B %Y}"
+def date(moment: datetime | float) -> str:
+    """A date in UTC, such as ``1 December 2026``."""
+    at = _in_utc(moment)
+    return f"{at.day} {at:%B %Y}"
 
 
 def when(moment: datetime | float) -> str:
     """A moment to the minute in UTC, such as ``1 December 2026, 15:20 UTC``."""
-    at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
-    return f"{date(at)}, {at:%H:%M} UTC"
+    return f"{date(moment)}, {_in_utc(moment):%H:%M} UTC"
+
+
+def in_figures(moment: datetime | float) -> str:
+    """The same without a month's name, for every language: ``2026-12-01 15:20 UTC``."""
+    return f"{_in_utc(moment):%Y-%m-%d %H:%M} UTC"
+
+
+def _in_utc(moment: datetime | float) -> datetime:
+    return moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
 
 
 def capital(text: str) -> str:
