@@ -283,8 +283,11 @@ class CuratorClient:
         return self.answer(ApiCall.EXPORT, task, params={"format": format}, number=number).content
 
     def insight(self, task: TaskName, *, model: int | None = None) -> Document:
-        """The differences between holders and public data, for a model or the one that serves; of
-        a task without features, which has no model, the figures of the holders."""
+        """Compare holders with the public data: shares, groups that differ, what reports changed.
+
+        For a model, by default the one that serves; of a task without features, which has no model,
+        the figures of the holders.
+        """
         if model is None:
             return self._ask(Document, ApiCall.READ_FIGURES, task)
         return self._ask(Document, ApiCall.READ_INSIGHT, task, number=model)

@@ -276,10 +276,7 @@ def _interval(
     return name, value, f"{low} to {high}"
 
 
-@remote(_print_insight)
-def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Document:
-    """Compare holders with the public data: shares, groups that differ, what reports changed."""
-    return api.insight(task, model=model)
+insight = command_of(CuratorClient.insight, _print_insight)
 
 
 def _compared(name: str, row: Document, is_share: bool) -> tuple[str, ...]:
