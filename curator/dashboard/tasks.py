@@ -160,7 +160,7 @@ def list_tasks(
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
         total=len(matches),
         of_hundred=of_hundred,
-        deleted=visitor.reads and curator.store.tasks.was_deleted(deleted),
+        deleted=visitor.reads and cases.was_deleted(curator, deleted),
     )
 
 

@@ -436,6 +436,11 @@ def waves_of(curator: Curator, head: TaskHead) -> list[StoredTask]:
     return found
 
 
+def was_deleted(curator: Curator, task_id: str) -> bool:
+    """True if a task of this id was here."""
+    return curator.store.tasks.was_deleted(task_id)
+
+
 def digests_of(invitations: Sequence[str]) -> list[bytes]:
     """The SHA-256 of each invitation, as relays present it."""
     return [sha256(text.encode()).digest() for text in invitations]
