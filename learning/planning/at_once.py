@@ -35,12 +35,13 @@ def collection_at_once(
     Raises ``InvalidTask`` where there can be no such task.
     """
     ((of, centred), *_) = settings_by_question(settings, label)
-    depth = of.depth
-    if depth is None:
-        columns, slots = {"columns": features, "public_rows": 0}, label.slots
-        depth = GROWERS[of.grower].default_depth(of.holders, of.epsilon, **columns, slots=slots)
-    is_hidden = len(settings.disclosed) < features  # else a report hides in its one cell
-    cells = 2**depth if is_hidden else 1
+    cells = 1
+    if len(settings.disclosed) < features:  # else a report hides in its one cell
+        depth = of.depth
+        if depth is None:
+            columns, slots = {"columns": features, "public_rows": 0}, label.slots
+            depth = GROWERS[of.grower].default_depth(of.holders, of.epsilon, **columns, slots=slots)
+        cells = 2**depth
     classes, middle = class_count(label), sum(label.bounds) / 2.0
     y = np.arange(classes) if classes else np.array([middle])
     part = chosen_part(settings, cells, label.slots, centred=centred)
