@@ -128,7 +128,7 @@ def insight_of(snapshot: Snapshot, number: int | None = None) -> Insight | None:
 def findings_of(
     label: Label, overall: Sequence[Comparison], file: str = YOUR_FILE
 ) -> list[Finding]:
-    """Findings about all holders, the surest first; none where the reports tell none of them."""
+    """Findings about all holders, the surest or largest first; none where reports tell none."""
     stated = figures_to_state(label, overall)
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in stated):
         return []
@@ -146,8 +146,13 @@ def findings_of(
             is_share=isinstance(label, Classes),
             differs=differs(label, row),
         )
-        for row in sorted(stated, key=lambda row: row.p_value)
+        for row in sorted(stated, key=_first)
     ]
+
+
+def _first(row: Comparison) -> float:
+    """The surest difference, or the largest figure where there is nothing to differ from."""
+    return -row.reported if row.public is None else row.p_value
 
 
 @dataclass(frozen=True)
@@ -159,9 +164,9 @@ class Spread:
 
 
 QUANTILES_IN_WORDS = {
-    0.25: "a quarter of them",
-    0.5: "half of them",
-    0.75: "three quarters of them",
+    0.25: "a quarter",
+    0.5: "half",
+    0.75: "three quarters",
 }
 
 
@@ -188,7 +193,7 @@ def spread_of(label: Label, insight: Insight | None) -> Spread | None:
         for place, (each, end) in enumerate(zip(found.bins, ends, strict=True))
     )
     ticks = tuple((tick, percent(tick)) for tick in (0.0, top / 2.0, top))
-    chart = DrawnChart("Share of people", label.in_unit or "number", levels, ticks, BAR / many)
+    chart = DrawnChart("Share of people", label.in_unit or "answer", levels, ticks, BAR / many)
     said = tuple(
         f"{QUANTILES_IN_WORDS.get(each.part, percent(each.part))} have at most "
         f"{figure(each.value, each.low, each.high, is_share=False)}{unit}"

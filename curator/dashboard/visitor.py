@@ -82,6 +82,8 @@ class Visitor:
         if self._may(scope):
             return
         error = InsufficientScope if self.reads else NotAuthorized
+        if scope is Scope.ADMIN:
+            raise error("This is for administrators: sign in with an administrator's token.")
         raise error(f"This needs a token of scope {scope.or_higher}: sign in with one.")
 
     def _may(self, scope: Scope) -> bool:

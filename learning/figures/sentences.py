@@ -49,7 +49,7 @@ HARDLY = 0.005
 MOST_NAMED = 2
 """Groups that are named by their conditions; more are counted."""
 MOST_STATED = 3
-"""Shares that a sentence has, of many."""
+"""Answers that a sentence has, each of which may be the most frequent."""
 ONE_ANSWER = "if everybody in a group gets the same answer"
 """The condition of an accuracy, which is of a model's cells."""
 NO_MATTER = 0.5
@@ -254,8 +254,7 @@ def verdict(
         would = f"; {would_tell(label, more)}" if more != 0 else ""
         return f"{_answers(reports)} too little yet: {_anything(label, rows)}{would}."
     if rows[0].public is None:
-        state = finding if len(rows) == 1 else finding_among
-        return " ".join(state(label, row) for row in _largest(rows))
+        return finding(label, rows[0]) if len(rows) == 1 else _most_often(rows)
     if not any(differs(label, row) for row in rows):
         said = finding(label, rows[0], file)
         if rows[0].name == chosen:
@@ -269,9 +268,17 @@ def verdict(
     return f"{finding(label, rows[0], file)}{also}"
 
 
-def _largest(rows: Sequence[Comparison]) -> list[Comparison]:
-    """The largest figures, ``MOST_STATED`` at most."""
-    return sorted(rows, key=lambda row: -row.reported)[:MOST_STATED]
+def _most_often(rows: Sequence[Comparison]) -> str:
+    """The most frequent answer, or those of which each may be it."""
+    first = max(rows, key=lambda row: row.reported)
+    leading = sorted((row for row in rows if row.high >= first.low), key=lambda row: -row.reported)
+    if len(leading) > MOST_STATED:
+        return f"It is not sure which of the {len(rows)} answers is the most frequent."
+    said = (
+        f"{as_answer(row.name)}, {figure(row.reported, row.low, row.high, is_share=True)}"
+        for row in leading
+    )
+    return f"Most often: {'; or '.join(said)}."
 
 
 def _anything(label: Label, rows: Sequence[Comparison]) -> str:

@@ -27,8 +27,8 @@ from .populations import DRAWS, RAREST, SCARCE
 
 ASK_FOR_REGISTER = (
     "Do you have a list of the people you ask, without their answers, or a table that counts them? "
-    "With it answers may disclose the columns that you know anyway, and their groups are counted: "
-    "of all settings that were measured, this gains most."
+    "With it answers may disclose the columns that you know anyway, and their groups are counted "
+    "instead of estimated."
 )
 TOO_FEW = "too few to tell"
 WORSE = (
@@ -467,17 +467,20 @@ class Plan:
 
     def _needed(self) -> str:
         """The answers that the precision that is asked for takes, to the task as it is planned."""
-        groups = rest = ""
+        rest = ""
+        takes = f"Published with this plan, the task takes about {about(self.stop_after)}"
         if self.expected is not None:
-            groups = f" and its {self.here.cells} groups"
+            takes = (
+                f"With this plan's {self.here.cells} groups kept as they are, the task takes about "
+                f"{about(self.stop_after)}"
+            )
             rest = (
                 " Publishing grows the tree anew, by a public model of more trees, so that it may "
                 "have some groups more or fewer; then it does not change."
             )
         return (
-            f"Published with this plan{groups}, the task takes about {about(self.stop_after)} "
-            f"answers for ± {self.amount(self.half_width)}. Each number of people in the table is "
-            f"that of a plan for so many.{rest}"
+            f"{takes} answers for ± {self.amount(self.half_width)}. Each number of people in the "
+            f"table is that of a plan for so many.{rest}"
         )
 
     def _of_rare(self, rare: RareClass) -> str:
@@ -609,7 +612,7 @@ class Plan:
         elif reached:
             when.append(f"at ± {self.amount(self.half_width)}")
         if self.shift_after is not None:
-            when.append("as soon as the difference that matters is listed")
+            when.append("as soon as your study's page says more or fewer than your file")
         if reached:
             once = (
                 f" A single look, set beforehand, takes {_people(self.at_one_look)} for "

@@ -68,9 +68,10 @@ class Publication(TaskSettings):
         Asked("Fewest answers that a relay sends together", method=False),
     ] = Field(
         default=None,
-        description="Minimum number of reports that relays forward together, also at the end of "
-        "the collection; by default 20, or half the holders if that is less. With all, relays hold "
-        "every report until the collection has ended, so results come only then.",
+        description="How many answers a relay collects before it sends them on together, also at "
+        "the end of the collection; by default 20, or half the people you expect if that is less. "
+        "With all, relays hold every answer until the collection has ended, so results come only "
+        "then.",
     )
 
     waves: tuple[Annotated[str, AfterValidator(_dates)], ...] = Field(

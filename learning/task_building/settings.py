@@ -193,7 +193,7 @@ class TaskSettings(SettingsModel):
         description="All classes of the label, in order; by default those of the public data. "
         "Without these give them, or label_range for a number.",
     )
-    headline: Annotated[Text | None, Asked("Answer that headlines speak of", method=False)] = Field(
+    headline: Annotated[Text | None, Asked("The answer you want to count", method=False)] = Field(
         default=None,
         description='The class of which headlines speak, such as yes in "24 % say yes"; by '
         "default, of two, the one that is a word for yes, or else the last.",
@@ -254,7 +254,7 @@ class TaskSettings(SettingsModel):
     )
     looks: Annotated[Looks, Asked("Looks at the figures", method=False)] = Field(
         default="many",
-        description="Whether intervals hold at every look while reports come in (many), or at one "
+        description="Whether intervals hold at every look while answers come in (many), or at one "
         "look chosen beforehand (once) and are narrower.",
     )
     allocation: Annotated[Literal["all", "one"], Asked("Questions to each person")] = Field(
@@ -313,14 +313,14 @@ class TaskSettings(SettingsModel):
     )
     quota: Annotated[Count | None, Asked("Most answers that count", method=False)] = Field(
         default=None,
-        description="Maximum number of reports that are counted; it is not published.",
+        description="Maximum number of answers that are counted; it is not published.",
     )
     invited: Flag = Field(
         default=False,
         description="Count only reports with an invitation, from the start; the task says so.",
     )
     draft: Annotated[Flag, Asked("Draft", method=False)] = Field(
-        default=False, description="Keep the task as a draft, which takes no reports yet."
+        default=False, description="Keep the task as a draft, which takes no answers yet."
     )
 
     @field_validator("opens", "closes")

@@ -76,10 +76,11 @@ function showWaiting(target, abort) {
   seconds.setAttribute("aria-hidden", "true"); // not read out every second
   const cancel = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: "Cancel" });
   cancel.addEventListener("click", () => abort.abort());
+  const doing = document.querySelector(`[data-into="${target.id}"][data-doing]`)?.dataset.doing ?? "The curator is working";
   const timer = setInterval(() => {
     if (!line.isConnected) {
       target.before(line);
-      line.append(document.createElement("progress"), "The curator is working. ", seconds, cancel);
+      line.append(document.createElement("progress"), `${doing} … `, seconds, cancel);
     }
     seconds.textContent = `${Math.round((Date.now() - started) / 1000)} s`;
   }, VISIBLE_AFTER_MS);

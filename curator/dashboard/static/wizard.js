@@ -167,7 +167,8 @@ async function check() {
 }
 
 /** The precision beside the people, in which the setting that it names is a link. */
-function sayKnown(text) {
+function sayKnown(said) {
+  const text = said.replaceAll("± ", "±\u00a0");
   const { looks } = form.elements;
   const name = `Advanced: ${named(looks)}`;
   for (const place of form.querySelectorAll("[data-known]")) {
@@ -303,10 +304,22 @@ function sayGroups() {
   hideUnused("smallest_group", study.columns.some(({ disclosed }) => disclosed));
 }
 
+/** How many of a hundred are right of two answers after seeing a message, at most. */
+function odds() {
+  const epsilon = number(study.epsilon);
+  return epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
+}
+
 /** The sentence below epsilon, for the number that stands there. */
 function sayOdds() {
-  const epsilon = number(study.epsilon);
-  form.querySelector("[data-of-hundred]").textContent = epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
+  form.querySelector("[data-of-hundred]").textContent = odds();
+}
+
+/** When the study opens once it is published. */
+function sayOpening() {
+  const first = study.wave_count ? study.waves[0].first : study.opens;
+  const isLater = first > new Date().toISOString().slice(0, 10);
+  document.getElementById("opening").textContent = study.draft ? "The study is published as a draft, which takes no answers until you open it." : isLater ? `The study opens on ${first}.` : "The study opens at once.";
 }
 
 /** Show as many waves as were chosen, in place of the study's own days, and what all answers of one person cost together. */
@@ -553,6 +566,7 @@ function go(id, to = null) {
 
 /** All that was entered, with a way back to each. */
 function sayAll() {
+  sayOpening();
   const others = study.columns.filter(({ found }) => found.name !== study.label);
   const [yes, no] = [others.filter(isAsked), others.filter((each) => !isAsked(each))];
   const withAnswers = (column) => {
@@ -574,7 +588,8 @@ function sayAll() {
     ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "label"]] : []),
     ["Study", study.name || (isAlone() ? question(label) : ""), "name"],
     ["People", faults?.holders ? "" : `${thousands(String(study.holders).replace(/\D/gu, ""))}${study.wave_count ? " in each wave" : ""}`, "holders"],
-    ["Privacy of each person", `ε = ${study.epsilon}`, "epsilon"],
+    ...(study.description.trim() ? [["About the study", study.description.trim(), "description"]] : []),
+    ["Privacy of each person", `ε = ${study.epsilon}${odds() === "?" ? "" : `: whoever sees the message is at most ${odds()}\u00a0% sure of an answer`}`, "epsilon"],
     ["When", study.wave_count ? days.map(({ first, last }, place) => `wave ${place + 1}: ${first} to ${last}`) : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, study.wave_count ? "waves.0.first" : "opens"],
     ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "invited"],
     ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker.name"],
@@ -633,6 +648,11 @@ form.addEventListener("click", async (event) => {
 let isGood = false;
 form.addEventListener("submit", async (event) => {
   const { submitter } = event;
+  if (submitter?.dataset.into === "published" && document.getElementById("published").hasAttribute("aria-busy")) {
+    event.preventDefault();
+    event.stopPropagation(); // it is being published
+    return;
+  }
   if (isGood) for (const id of ["preview", "plan", "published"]) document.querySelector(`#${id} .problem`)?.remove(); // which may stand there of another button
   if (isGood || submitter?.dataset.into === "relay") return;
   if (submitter?.dataset.goal) aim(submitter.dataset.goal);

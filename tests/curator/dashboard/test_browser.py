@@ -267,7 +267,7 @@ def test_the_headlines_answer_is_chosen_among_the_answers(
     curator: RunningCurator, admin: Any, tmp_path: Path
 ) -> None:
     """Those of the one question, or of the file's column as they are called; a number has none."""
-    headline = admin.get_by_label("Answer that headlines speak of")
+    headline = admin.get_by_label("The answer you want to count")
     options = "field => [...field.options].slice(1).map(each => each.value)"
     admin.goto(f"{curator.url}/new")
     admin.get_by_role("button", name="How many One question").click()
@@ -1035,10 +1035,10 @@ def test_decisions_on_a_file_are_shown_at_once(
     label.select_option("lonely")
     row = admin.get_by_role("group", name="lonely", exact=True)
     assert row.locator("[data-answers]").inner_text() == "never, often, sometimes"
-    headline = admin.get_by_label("Answer that headlines speak of")
+    headline = admin.get_by_label("The answer you want to count")
     options = "field => [...field.options].map(each => each.textContent)"
     assert headline.evaluate(options) == ["choose one", "never", "often", "sometimes"]
-    said_on_going_on(admin, "Questions", {"Answer that headlines speak of": "choose one"})
+    said_on_going_on(admin, "Questions", {"The answer you want to count": "choose one"})
     for asked in (
         "lonely: 4 rows are empty",
         "hours: “n/a” (1 row) and “40h” (1 row) among numbers",
@@ -1077,6 +1077,9 @@ def test_decisions_on_a_file_are_shown_at_once(
     admin.get_by_role("navigation", name="Steps").get_by_role("link", name="Check").click()
     admin.locator("#summary").filter(has_text="Hours – 0 to 90").wait_for()
     summary = admin.inner_text("#summary")
+    assert "Hours – 0 to 90; may be left empty" in summary
+    assert "ε = 1: whoever sees the message is at most 74\u00a0% sure of an answer" in summary
+    assert admin.inner_text("#opening") == "The study opens at once."
     assert "Lonely – never, often, sometimes\n" in summary
     admin.get_by_role("button", name="Plan", exact=True).click()
     admin.locator("#plan table").first.wait_for()

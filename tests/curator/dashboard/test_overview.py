@@ -478,6 +478,17 @@ def test_a_figure_that_may_be_anything_has_no_dot() -> None:
     assert findings_of(label, [nothing] * 3) == []
 
 
+def test_answers_beside_no_file_are_listed_by_their_shares() -> None:
+    """Each with its name before its share, all in one form."""
+    label = Classes(name="y", classes=("none", "some", "all"))
+    rows = [
+        Comparison(name, share, share - 0.02, share + 0.02, None, 1.0, None)
+        for name, share in (("none", 0.2), ("some", 0.5), ("all", 0.3))
+    ]
+    said = [each.sentence.split(":")[0] for each in findings_of(label, rows)]
+    assert said == ["some", "all", "none"]
+
+
 def test_the_target_says_of_what() -> None:
     """And, where the target is reached, that it is."""
     classes, number = Classes(name="y", classes=("no", "yes")), Range(name="z", low=0.0, high=2.0)

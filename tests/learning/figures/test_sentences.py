@@ -563,6 +563,23 @@ def test_a_small_file_shows_large_differences_only(rows: int) -> None:
     assert little_beside(5_000) == ""
 
 
+def test_the_most_frequent_answer_is_named_if_it_is_sure() -> None:
+    """Else all those that may be it, unless they are many."""
+
+    def said(**shares: float) -> str:
+        rows = [
+            Comparison(name, share, share - 0.03, share + 0.03, None, 1.0, None)
+            for name, share in shares.items()
+        ]
+        return plain(verdict(Classes(name="y", classes=tuple(shares)), rows, 900, 0))
+
+    assert said(a=0.2, b=0.5, c=0.3) == "Most often: b, 50 % (47 % to 53 %)."
+    two = said(a=0.2, b=0.42, c=0.38)
+    assert two == "Most often: b, 42 % (39 % to 45 %); or c, 38 % (35 % to 41 %)."
+    four = said(a=0.26, b=0.25, c=0.24, d=0.25)
+    assert four == "It is not sure which of the 4 answers is the most frequent."
+
+
 def test_answers_that_a_sentence_would_swallow_are_quoted() -> None:
     label = Classes(name="party", classes=("some", "none"))
     row = Comparison("none", 0.24, 0.2, 0.28, None, 0.001, None)

@@ -52,20 +52,20 @@ def test_a_plan_answers_what_was_asked() -> None:
         "in 10.",
         "Asked this question alone, 10\u202f000 people give ± 0.9 points if they "
         "answer as in your file, and say nothing of groups.",
-        "Stop at ± 2.0 points, or as soon as the difference that matters is listed: you may look "
-        "as often as you like, and all these numbers allow for it. A single look, set beforehand, "
-        "takes about 2\u202f300 people for ± 2.0 points instead of 5\u202f500.",
+        "Stop at ± 2.0 points, or as soon as your study's page says more or fewer than your file: "
+        "you may look as often as you like, and all these numbers allow for it. A single look, set "
+        "beforehand, takes about 2\u202f300 people for ± 2.0 points instead of 5\u202f500.",
     ]
     assert PLAN.details == [
         "10\u202f000 people at ε = 1 give every overall figure to ± 1.5 points, however often "
         "you look.",
-        "Published with this plan and its 8 groups, the task takes about 5\u202f500 answers for "
+        "With this plan's 8 groups kept as they are, the task takes about 5\u202f500 answers for "
         "± 2.0 points. Each number of people in the table is that of a plan for so many. "
         "Publishing grows the tree anew, by a public model of more trees, so that it may have some "
         "groups more or fewer; then it does not change.",
         "Do you have a list of the people you ask, without their answers, or a table that counts "
         "them? With it answers may disclose the columns that you know anyway, and their groups are "
-        "counted: of all settings that were measured, this gains most.",
+        "counted instead of estimated.",
         "If your file is like the people who are asked, predictions from it are right for 80\u00a0%"
         " ± 1.0 points (the same prediction for everybody for 76\u00a0%), and no more with the "
         "answers.",
@@ -222,8 +222,8 @@ def test_a_plan_of_people_who_tell_hardly_anything_begins_with_that() -> None:
 def test_a_plan_does_not_stop_at_what_its_people_cannot_reach() -> None:
     """Nor does it say what a single look takes for that."""
     short = replace(PLAN, stop_after=10_001)
-    listed = "Stop as soon as the difference that matters is listed: you may look as often as you "
-    assert short.answers[-1] == f"{listed}like, and all these numbers allow for it."
+    listed = "Stop as soon as your study's page says more or fewer than your file: you may look "
+    assert short.answers[-1] == f"{listed}as often as you like, and all these numbers allow for it."
     assert replace(PLAN, stop_after=10_000).answers[-1].startswith("Stop at ± 2.0 points, or")
     never = replace(short, shift_after=None).answers[-1]
     assert never.startswith("Stop whenever you like: you may look as often as you like")
