@@ -588,7 +588,7 @@ function sayAll() {
     ...(no.length > 0 ? [[`Left out (${no.length})`, no.map(question), "label"]] : []),
     ["Study", study.name || (isAlone() ? question(label) : ""), "name"],
     ["People", faults?.holders ? "" : `${thousands(String(study.holders).replace(/\D/gu, ""))}${study.wave_count ? " in each wave" : ""}`, "holders"],
-    ...(study.description.trim() ? [["About the study", study.description.trim(), "description"]] : []),
+    ...(study.description?.trim() ? [["About the study", study.description.trim(), "description"]] : []),
     ["Privacy of each person", `ε = ${study.epsilon}${odds() === "?" ? "" : `: whoever sees the message is at most ${odds()}\u00a0% sure of an answer`}`, "epsilon"],
     ["When", study.wave_count ? days.map(({ first, last }, place) => `wave ${place + 1}: ${first} to ${last}`) : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, study.wave_count ? "waves.0.first" : "opens"],
     ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "invited"],
