@@ -1,6 +1,7 @@
 """Pages for admins about who may do what, and who did: tokens and the audit log."""
 
 import re
+from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
@@ -33,6 +34,12 @@ MAY = {
     "and revoke tokens.",
 }
 """The rights of each scope in words, the least dangerous for people first."""
+SHORT = {
+    Scope.READER: "read (reader)",
+    Scope.FITTER: "read, and fit models (fitter)",
+    Scope.RELAY: "send in answers (relay)",
+    Scope.ADMIN: "everything (admin)",
+}
 HASH = re.compile(r"[0-9a-f]{16,}")
 NAMES = {"number": "model", "estimator": "fitted by"}
 """Facts of an entry in people's words."""
@@ -88,6 +95,7 @@ def _page(
         "access.html",
         tokens=list_tokens(curator, visitor),
         may=MAY,
+        short=SHORT,
         issued=issued,
         entries=[
             (entry, ACTIONS.get(entry.action, entry.action), *_facts(entry)) for entry in entries
@@ -106,9 +114,11 @@ def _facts(entry: AuditLogEntry) -> tuple[list[str], dict[str, str]]:
     if entry.action == "task created":
         said.pop("name", None)
     aliases = [*said.pop("aliases", []), *filter(None, [said.pop("alias", None)])]
+    if isinstance(waves := said.get("waves"), Mapping):
+        said["waves"], hashes = len(waves), {**hashes, **waves}
     words = [
-        f"{detail(of)} days"
-        if name == "days"
+        f"{detail(of)} {name}"
+        if name in {"days", "waves"}
         else f"{NAMES.get(name, name)} {in_words(of) if name == 'estimator' else detail(of)}"
         for name, of in said.items()
     ]

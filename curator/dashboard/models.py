@@ -518,7 +518,7 @@ def picture(
         "whose": whose,
         "nodes": nodes,
         "is_share": isinstance(task.label, Classes),
-        "of_public": "public model" if starts_from_model(model) else file,
+        "of_public": "the public model" if starts_from_model(model) else file,
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
@@ -656,11 +656,11 @@ def outside_of(
     out = known & ((other.values < one.low) | (other.values > one.high)).any(axis=1)
     if not known.any():
         return ""
-    groups = "the one group" if known.sum() == 1 else f"the {known.sum()} groups"
-    return (
-        f"In {out.sum()} of {groups} of which model {first} states an interval, the value of model "
-        f"{second} lies outside it."
-    )
+    groups = "the one group" if known.sum() == 1 else f"all {known.sum()} groups"
+    if not out.any():
+        return f"Model {second}'s figure lies within model {first}'s interval in {groups} with one."
+    some = groups if out.all() else f"{out.sum()} of the {known.sum()} groups"
+    return f"Model {second}'s figure lies outside model {first}'s interval in {some} with one."
 
 
 def known_accuracy(

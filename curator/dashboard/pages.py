@@ -26,6 +26,7 @@ from privet.learning.core.amounts import (
     capital,
     date,
     figure,
+    of_hundred,
     percent,
     thousands,
     when,
@@ -204,6 +205,7 @@ BY_NAME = (
 """Functions that are filters by their own names."""
 templates.filters |= {each.__name__: each for each in BY_NAME}
 templates.filters |= {
+    "of_hundred": of_hundred,
     "asked": asked_of,
     "extent": lambda feature: feature.extent(amount),
     "when_to_choose": lambda name: WHEN.get(name, ""),

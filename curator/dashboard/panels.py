@@ -71,15 +71,15 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
     """The part about the panel that a task is or is a wave of."""
     task = snapshot.task
     found = panel_of(snapshot) if snapshot.reads else None
-    rows = PanelForAll.of(snapshot).rows if found is None else found.waves
-    ways = _ways(task, found)
-    lines = () if found is None else found.lines[kind_of(task.label).independent]
+    answered, ways = PanelForAll.of(snapshot, found), _ways(task, found)
+    rows = answered.rows if found is None else found.waves
+    lines = () if found is None else answered.lines[kind_of(task.label).independent]
     in_cells = () if found is None else found.cells[:MOST_LISTED]
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         rows,
-        _in_short(task.label, rows, () if found is None else found.lines),
-        None if found is None else latest_wave(task.label, found.lines),
+        [row.known for row in answered.rows],
+        None if found is None else latest_wave(task.label, answered.lines),
         None if found is None else found.sentence,
         charts_of(task.label, lines, rows, ways, in_cells),
         tuple((ways[each.cell], each.sentence) for each in changes),
@@ -89,44 +89,52 @@ def panel_part(snapshot: Snapshot) -> PanelPart:
 
 @dataclass(frozen=True)
 class PanelForAll:
-    """The waves of a panel as strangers see them, with the figures of those that are over."""
+    """The waves of a panel as strangers see them, with the figures of those who answered: for
+    strangers of the waves that are over."""
 
     rows: Sequence[WaveRow]
+    lines: Sequence[Line]
     latest: str
-    """The latest figure, and how it differs from the first; empty before there is any."""
+    """The latest figure, and whether it differs from the first; empty before there is any."""
     charts: tuple[DrawnChart, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """True if every wave has a figure."""
+        return all(row.known for row in self.rows)
+
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Self:
-        label, rows, figures = snapshot.task.label, list[WaveRow](), dict[str, list[WaveFigure]]()
+    def of(cls, snapshot: Snapshot, found: PanelOverTime | None = None) -> Self:
+        """The waves; means that are not known yet of those who answered are of a reader's
+        ``found`` panel."""
+        label, rows = snapshot.task.label, list[WaveRow]()
+        lines: dict[str, list[WaveFigure]] = {}
         for number, wave in enumerate(snapshot.task.waves, 1):
             there = snapshot.of_wave(wave.id)
-            overall = () if there is None else there.overall or ()
+            figures = _figures_of(there, number) if there else {}
+            if not figures and found is not None:
+                figures = {
+                    line.name: of
+                    for line in found.lines
+                    for of in line.figures
+                    if of.wave == number
+                }
             phase = Phase.DELETED if there is None else there.phase
             row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
-            found = {of.name: WaveFigure(number, 0, of.reported, of.low, of.high) for of in overall}
-            known = in_short(label, found)
+            known = in_short(label, figures)
             rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
-            for name, figure in found.items() if known else ():
-                figures.setdefault(name, []).append(figure)
-        lines = tuple(Line(name, tuple(each)) for name, each in figures.items())
-        some = lines[kind_of(label).independent]
-        said = filter(None, (latest_wave(label, lines), differs_from_first(label, lines)))
-        return cls(rows, " ".join(said), charts_of(label, some, rows, {None: ()}))
+            for name, of in figures.items() if known or found else ():
+                lines.setdefault(name, []).append(of)
+        made = tuple(Line(name, tuple(each)) for name, each in lines.items())
+        said = filter(None, (latest_wave(label, made), differs_from_first(label, made)))
+        drawn = charts_of(label, made[kind_of(label).independent], rows, {None: ()})
+        return cls(rows, made, " ".join(said), drawn)
 
 
-def _in_short(
-    label: Label, rows: Sequence[WaveStatus | WaveRow], lines: Sequence[Line]
-) -> list[str | None]:
-    """The figures of each wave in a few words: of ``lines``, or what strangers may know."""
-    by_wave: dict[int, dict[str, WaveFigure]] = {row.wave: {} for row in rows}
-    for line in lines:
-        for each in line.figures:
-            by_wave[each.wave][line.name] = each
-    return [
-        row.known if isinstance(row, WaveRow) else in_short(label, by_wave[row.wave])
-        for row in rows
-    ]
+def _figures_of(wave: Snapshot, number: int) -> dict[str, WaveFigure]:
+    """The figures of those who answered a wave, by name, as far as the actor may know them."""
+    overall = (wave.shares if wave.reads else ()) or wave.overall or ()
+    return {of.name: WaveFigure(number, 0, of.reported, of.low, of.high) for of in overall}
 
 
 def next_step_of_panel(

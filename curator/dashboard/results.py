@@ -5,10 +5,12 @@ Whoever opens it sees what strangers see; it has no form, and nothing on it need
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from privet.admin.results import WaveDates
 from privet.learning.core.amounts import tells_enough
 from privet.learning.core.trees import name_of_group, readable_path
 from privet.learning.display.figure_picture import figures_to_csv, figures_to_svg
@@ -21,7 +23,7 @@ from ..http.requests import TheCurator, attached
 from ..operations import tasks as cases
 from ..operations.snapshot import Snapshot
 from .overview import Finding, findings_of, spread_of
-from .pages import POLICY, PageRoute, data_url, own_address, page
+from .pages import POLICY, PageRoute, data_url, days_of, own_address, page
 from .panels import PanelForAll
 from .visitor import Visitor
 
@@ -100,6 +102,7 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
         question=asked(task.label),
         figures=figures,
         panel=PanelForAll.of(snapshot) if task.is_panel else None,
+        wave=_wave_of(task),
         spread=spread_of(task.label, outcome),
         groups=groups_of_people(snapshot, outcome, PUBLIC_FILE),
         doubt=outcome.if_false if outcome else "",
@@ -107,6 +110,17 @@ def show_results(request: Request, task_id: str, curator: TheCurator) -> Respons
     )
     response.headers.update(ANYWHERE)
     return response
+
+
+def _wave_of(task: Task) -> dict[str, Any] | None:
+    """The panel that the task is a wave of, the wave's number of how many, and its days."""
+    if task.wave is None or task.panel is None:
+        return None
+    number, waves = task.wave + 1, task.panel.waves
+    days = days_of(
+        WaveDates.model_validate({"id": task.id, "opens": task.opens, "closes": task.closes})
+    )
+    return {"panel": task.panel_id, "number": number, "of": len(waves), "days": days}
 
 
 @router.get(f"{PAGE}.svg")

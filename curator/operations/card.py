@@ -154,7 +154,7 @@ def _questions(task: Task) -> str:
 
 
 def _said(task: Task, model: Model, public: PublicData, questions: Sequence[QuestionCounts]) -> str:
-    title = "## Answers beside the public file"
+    title = "## Answers beside the earlier file"
     try:
         comparison = insight(task.label, public, questions, model, PUBLIC_FILE)
     except InvalidRequest as refusal:
@@ -162,7 +162,7 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     if comparison.impossible is not None:
         return f"{title}\n\n{comparison.sentence}"
     rows = [_compared(kind_of(task.label), row) for row in comparison.overall]
-    table = _table(("", "who answered", "95 % interval", "public file"), rows)
+    table = _table(("", "who answered", "95 % interval", "earlier file"), rows)
     said = f"{comparison.sentence} {comparison.of_register}".rstrip()
     sentence, looks = markdown(said), MEANING[comparison.looks]
     asked = question_about(model, questions)
@@ -286,7 +286,7 @@ def _offset(kind: LabelKind, mean: float, error: float) -> str:
         f"- On average over those who answered, a group's figure is {value} {side} their answers "
         f"(standard error {unsure}){sure}. "
         "Answers tell squared errors only as differences between models; `privet plan` estimates "
-        "them from the public file."
+        "them from the earlier file."
     )
 
 

@@ -306,7 +306,7 @@ class Visit {
       section(
         "results", "results-title", { hidden: true }, this.#heading(1, { id: "results-title" }), element("div", { id: "figures" }),
         said("p", "resultsMayChange", { id: "results-may-change" }), said("p", "resultsLead", { className: "help" }),
-        said("p", "resultsRing", { id: "results-ring", className: "help" }),
+        said("p", "resultsEarlier", { id: "results-earlier", className: "help" }),
       ),
       section(
         "receipt", "receipt-title", { hidden: true }, this.#heading(1, { id: "receipt-title", tabIndex: -1 }),

@@ -4,7 +4,7 @@ import { svg } from "./explanation.js";
 import { element } from "./form.js";
 import { capitalized } from "./translation.js";
 
-const [WIDTH, HEIGHT, MARGIN, MIDDLE] = [300, 20, 8, 10];
+const [WIDTH, HEIGHT, MARGIN, MIDDLE, SIGN] = [300, 20, 8, 10, 6];
 /** An interval of a share that is wider says nothing by decimals. */
 const WIDE = 0.02;
 const HALF = 0.5;
@@ -94,7 +94,7 @@ function numbers(values, texts, unit) {
 function line({ value, ...values }, at) {
   const drawn = picture(values, at, svg("path", { class: "axis", d: `M${MARGIN} ${MIDDLE}H${WIDTH - MARGIN}` }));
   drawn.append(svg("circle", { class: "dot", cx: at(value), cy: MIDDLE, r: 5 }));
-  if ("public" in values) drawn.append(svg("circle", { class: "ring", cx: at(values.public), cy: MIDDLE, r: 6.5 }));
+  if ("public" in values) drawn.append(svg("path", { class: "earlier", d: `M${at(values.public)} ${MIDDLE - SIGN}l${SIGN} ${SIGN}l-${SIGN} ${SIGN}l-${SIGN}-${SIGN}z` }));
   return drawn;
 }
 

@@ -155,7 +155,7 @@ button.link {
 .axis { stroke: var(--line); stroke-width: 2; }
 .line { stroke: var(--accent); stroke-width: 5; stroke-linecap: round; opacity: .45; }
 .dot { fill: var(--accent); }
-.ring { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+.earlier { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 #ledger { font-size: .9rem; }
 [hidden] { display: none !important; }
 @container (max-width: 30rem) {
@@ -168,7 +168,7 @@ button.link {
 }
 @media (forced-colors: active) {
   .same { fill: CanvasText; stroke: CanvasText; }
-  .other, .ring, .axis { stroke: CanvasText; }
+  .other, .earlier, .axis { stroke: CanvasText; }
   .dot, .bar { fill: Highlight; }
   .line { stroke: Highlight; }
   button { border-color: ButtonText; }

@@ -71,7 +71,7 @@ def figures_to_svg(
         small = f'font-size="12" fill="{SOFT}" text-anchor="{anchor}"'
         rows.append(text_at(_along(axis, value), height + 14.0, text(value), small))
     key = "● with its 95 % interval" if any(each.known for each in figures) else "95 % interval"
-    key += ", ◇ public records" if any(each.public is not None for each in figures) else ""
+    key += ", ◇ the earlier file" if any(each.public is not None for each in figures) else ""
     for line in (measures, key, *wrapped(source)):
         height += 18.0
         rows.append(text_at(MARGIN, height + 16.0, line, f'font-size="12" fill="{SOFT}"'))

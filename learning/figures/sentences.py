@@ -34,12 +34,19 @@ from ..core.amounts import (
 from ..core.labels import ClassLabel, NumberLabel, as_answer, kind_of
 from ..core.trees import name_of_group
 from .power import POWER, TARGET, least_beside
-from .results import CellDifference, FigureInGroup, Group, Line, WaveChange, Yardsticks
+from .results import (
+    CellDifference,
+    FigureInGroup,
+    Group,
+    Line,
+    WaveChange,
+    Yardsticks,
+)
 from .select import FALSE_DISCOVERY_RATE
 
 YOUR_FILE = "your file"
 """The public records, as whoever asks calls them."""
-PUBLIC_FILE = "the public file"
+PUBLIC_FILE = "the earlier file"
 """The same to everybody else."""
 TOO_CLOSE = "too close to call"
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
@@ -160,7 +167,7 @@ def in_doubt(
             said.append(f"the mean could be anything between {both}")
     if not said:
         return ""
-    return f"If {percent(part)} of the answers were false and chosen for effect, {listed(said)}."
+    return f"If somebody had sent {percent(part)} of the answers false on purpose, {listed(said)}."
 
 
 def asked(label: Label) -> str:
@@ -216,7 +223,9 @@ def finding_in_group(
     beside = ""
     if of.public is not None:
         public = kind.beside(of.public, of.low, of.high)
-        beside = f"; {file} says {public}: {TOO_CLOSE}"
+        beside = f"; {file} says {public}"
+        if tells_enough(of.low, of.high, label.span):
+            beside += f": {TOO_CLOSE}"
         if of.differs:
             side = "more" if of.value > of.public else "fewer" if kind.is_share else "less"
             beside = f", {side} than the {public} in {file}"
@@ -771,7 +780,8 @@ def over_waves(
     cells = len({each.cell for each in since} - {None})
     if not said:
         would = seen_in_words(label, seen, "change")
-        said.append(f"No change of all holders since wave {first} is beyond chance; {would}.")
+        what = "The change" if len(seen) == 1 else "Every change"
+        said.append(f"{what} since wave {first} may be chance; {would}.")
     if cells:
         one = "1 group has" if cells == 1 else f"{cells} groups have"
         said.append(f"{one} changed since then beyond chance.")
@@ -806,8 +816,9 @@ def latest_wave(label: Label, lines: Sequence[Line]) -> str | None:
 
 
 def differs_from_first(label: Label, lines: Sequence[Line]) -> str | None:
-    """A sentence on the latest wave beside the first, of a label with one figure, whose intervals
-    do not overlap; None otherwise.
+    """A sentence on the latest wave beside the first, of a label with one figure: if their
+    intervals overlap that these show no change. None where one of them tells nothing, and without
+    two waves.
 
     Intervals of two waves alike that each miss at most once in 20 do not overlap in at most 5 % of
     panels, whatever their widths: errors that are normal and apart have to differ by the sum of
@@ -818,8 +829,14 @@ def differs_from_first(label: Label, lines: Sequence[Line]) -> str | None:
     if len(stated) != 1:
         return None
     first, latest = stated[0].figures[0], stated[0].figures[-1]
-    if first.low <= latest.high and latest.low <= first.high:
+    ends = ((of.low, of.high, *kind.bounds) for of in (first, latest))
+    if first is latest or any(tells_nothing(*each) for each in ends):
         return None
+    if first.low <= latest.high and latest.low <= first.high:
+        return (
+            f"Its interval overlaps that of wave {first.wave}, so these figures show no change "
+            "since then."
+        )
     how = "more" if latest.low > first.high else "less"
     figure_then = kind.stated(first.value, first.low, first.high)
     return f"That is {how} than in wave {first.wave}: {figure_then}."

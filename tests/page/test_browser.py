@@ -1087,7 +1087,7 @@ def test_only_a_relay_of_somebody_else_is_said_to_hide_an_answer_among_others(
         fill_in(tab)
         send(tab)
         assert outcome(tab) == "Thank you. Your message is on its way"
-        said = "together with others, so that nobody can see which one is yours"
+        said = "together with others, so that whoever asks cannot see which one is yours"
         assert (said in tab.inner_text("#outcome")) is not one_operator
         tab.unroute_all(behavior="wait")
 

@@ -375,8 +375,9 @@ async def test_a_comparison_begins_with_which_is_better(
         assert f" {percent(values[np.where(stated, gaps, 0.0).argmax()])}" in row, "most unlike"
     first, second = both
     out = ((second.values < first.low) | (second.values > first.high)).any(axis=1) & known[0]
-    said = f"In {out.sum()} of the {known[0].sum()} groups of which model 1 states an interval, the"
-    assert f"{said} value of model 2 lies outside it." in page
+    some = f"{'all' if out.all() else f'{out.sum()} of the'} {known[0].sum()} groups with one."
+    side = "outside" if out.any() else "within"
+    assert f"Model 2's figure lies {side} model 1's interval in {some}" in page
     same, moved = percent(change["same_label"]), f"{100.0 * change['mean']:.2g}".removesuffix(".0")
     assert (
         f"For {same} of the {change['records']} records in your file both name the same likelier "
@@ -520,7 +521,7 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     told = all(
         known["cell_low"][mine] > known["cell_high"][other] for other in shares if other != mine
     )
-    assert ("label: not known yet" in page.text) == (not told)
+    assert ("label: not known<" in page.text) == (not told)
     nothing = all((known["cell_low"][x], known["cell_high"][x]) == (0, 1) for x in shares)
     assert ("too few people like this answered" in page.text) == (nothing and not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
@@ -551,9 +552,9 @@ async def test_a_record_that_differs_from_its_cell_is_told_from_it(
     monkeypatch.setattr(ExplainedPredictions, "as_records", within_a_cell)
     asked = {"field.0": "37", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
     page = unescape((await form(f"/tasks/{task}/models/1/predict", **asked)).text)
-    assert "label: not known yet" in page
+    assert "label: not known<" in page
     assert re.search(
-        r"Of everybody in its group, the answers say that \w+ is the likeliest\.", page
+        r"Of everybody in its group, the answers say that \w+ is the likeliest answer\.", page
     )
     assert "do not tell yet" not in page
 
@@ -787,7 +788,7 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
     assert "with the 95 % interval" not in compared
     for page in (study, model, prediction, compared, card):
         assert "too few answers" not in page.lower()
-        assert "not known yet" not in page
+        assert "not known<" not in page
         assert "in its group" not in page
     assert "Nothing is stated of groups: their figures are predictions." in card
     stated = "The mean is " in study
@@ -841,7 +842,7 @@ async def test_a_file_that_does_not_fit_is_refused_on_the_page_of_its_model(http
 async def test_the_file_has_one_name_on_the_pages_of_models(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
-    """Your file, and to strangers the public file; before, public records and public data too."""
+    """Your file, and to strangers the earlier file; before, public records and public data too."""
     task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
     answer_all(app, task, clock, 300)
     for estimator in ("drift", "weighted"):
@@ -849,7 +850,7 @@ async def test_the_file_has_one_name_on_the_pages_of_models(
     path = f"/tasks/{task}"
     ends = ["/models/1", "/models/2", "/models/1/nodes/0", "/models/2/nodes/3"]
     ends.append("/compare?one=1&other=2")
-    for mine, others in (("the public file", "your file"), ("your file", "the public file")):
+    for mine, others in (("the earlier file", "your file"), ("your file", "the earlier file")):
         if mine == "your file":
             await http.sign_in()
         for end in ends:

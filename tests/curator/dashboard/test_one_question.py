@@ -66,7 +66,7 @@ async def test_the_page_of_one_question_opens_with_its_figure(
     assert not [word for word in NEVER if word in words.lower()], words
     insight = (await http.get(f"/v1/tasks/{task}/insight", headers=http.admin)).json()
     (yes,) = (row["reported"] for row in insight["overall"] if row["name"] == "yes")
-    assert "1\u00a0% of the answers were false" in insight["if_false"]
+    assert "1\u00a0% of the answers false on purpose" in insight["if_false"]
     assert insight["if_false"] in page
     assert (
         page.index(f"{100 * yes:.0f}\u00a0% say yes (")
@@ -167,7 +167,7 @@ async def test_no_page_of_one_question_has_words_of_files(
         assert read.count(path) == 4
     assert f"/tasks/{task}/poster" in read
     with_file = await http.task()
-    assert "Public file" in words_of((await http.get(f"/tasks/{with_file}")).text)
+    assert "Earlier file" in words_of((await http.get(f"/tasks/{with_file}")).text)
 
 
 async def test_a_number_is_shown_in_bins(http: Http, app: CuratorApp, clock: ManualClock) -> None:

@@ -601,8 +601,8 @@ async def test_strangers_read_the_results_of_a_closed_collection(
     insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
     sentence = finding(label, Comparison(**insight["overall"][-1]))
     page = unescape((await http.get(f"/tasks/{task}")).text)
-    assert sentence.replace("your file", "the public file") in page
-    assert "◇ that of the public file" in page
+    assert sentence.replace("your file", "the earlier file") in page
+    assert "◇ that of the earlier file" in page
     assert "your file" not in page
     await http.sign_in()
     assert sentence in unescape((await http.get(f"/tasks/{task}")).text)

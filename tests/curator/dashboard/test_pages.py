@@ -377,9 +377,9 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 401
     here = "of the people who answered are here"
     assert here not in (await http.get(f"/tasks/{task}/models/1/nodes/1")).text
-    of_records = "share of the public file, not of the people who answered"
+    of_records = "share of the earlier file, not of the people who answered"
     shown = (await http.get(f"/tasks/{task}/models/1")).text
-    assert shown.count(of_records) == shown.count(">share of the public file<") == 1
+    assert shown.count(of_records) == shown.count(">share of the earlier file<") == 1
     await http.report(task)
     await http.sign_in(await http.token("reader"))
     shown = (await http.get(f"/tasks/{task}/models/1")).text
@@ -588,7 +588,7 @@ async def test_the_access_page_says_what_each_scope_may_do(http: Http) -> None:
         "relay": "Send in batches of answers",
         "admin": "Everything",
     }.items():
-        assert f"{scope} {words}" in said
+        assert f"({scope}) {words}" in said
         headers[scope] = {"Authorization": f"Bearer {await http.token(scope, scope)}"}
     of_task = f"/v1/tasks/{task}"
     calls = {  # and the scopes that are refused

@@ -46,7 +46,7 @@ async def test_results_have_a_page_for_everybody_once_a_study_has_ended(
     assert ASKER["name"] in said
     results = (await http.get(f"/v1/tasks/{task}/status")).json()["results"]
     figures, doubt = results["figures"], results["if_false"]
-    assert doubt.startswith("If 1\u00a0% of the answers were false and chosen for effect, ")
+    assert doubt.startswith("If somebody had sent 1\u00a0% of the answers false on purpose, ")
     doubt = " ".join(doubt.split())
     assert doubt in said
     assert doubt in text_of((await http.get(f"/tasks/{task}")).text)
@@ -74,7 +74,7 @@ async def test_results_say_what_is_drawn_who_asked_and_that_they_may_change(
     each file is named by what it has."""
     page = (await http.get(f"/tasks/{await closed(http, app, clock)}/results")).text
     said = text_of(page)
-    for sign in ("● is the figure of those who answered", "◇ is that of the public file"):
+    for sign in ("● is the figure of those who answered", "◇ is that of the earlier file"):
         assert sign in said
     assert f'href="{ASKER["link"]}"' in page
     assert "Answers on their way may count until" in said
@@ -114,9 +114,9 @@ async def test_groups_of_people_have_their_figures(
             assert f"(about {part} of those who answered): " in said
             assert row["figure"].endswith(f": {of['name']}")
             assert row["figure"].removesuffix(f": {of['name']}") in said
-            file = "the public file" if page in for_everybody else "your file"
+            file = "the earlier file" if page in for_everybody else "your file"
             public = " ".join(percent(of["public"]).split())
-            close = f"; {file} says {public}: too close to call."
+            close = f"; {file} says {public}"
             beside = f" than the {public} in {file}." if of["differs"] else close
             assert beside in said
             for name in ("value", "low", "high", "public"):

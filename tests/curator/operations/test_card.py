@@ -117,7 +117,7 @@ def test_an_offset_is_unbiased_and_its_error_is_known() -> None:
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
     card = carded(task, public, model, questions[-1:])
-    assert "## Answers beside the public file" in card
+    assert "## Answers beside the earlier file" in card
     assert "On average over those who answered, a group's figure is" in card
     assert "Answers tell squared errors only as differences between models" in card
 
@@ -130,7 +130,7 @@ def test_no_score_is_claimed_without_reports_or_classes() -> None:
     assert offset(model, [question]) is None
     card = carded(task, public, model, [question])
     assert "likeliest in their group" not in card
-    assert "Answers beside the public file" not in card
+    assert "Answers beside the earlier file" not in card
     assert "a number from" in card
 
 

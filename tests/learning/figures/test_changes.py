@@ -146,7 +146,7 @@ def test_what_did_not_change_is_not_listed() -> None:
     over = found([same, same, same])
     assert over.changes == ()
     said = re.fullmatch(
-        r"No change of all holders since wave 1 is beyond chance; a change of ([\d.]+) points or "
+        r"The change since wave 1 may be chance; a change of ([\d.]+) points or "
         r"more would have shown 8 times in 10\.",
         over.sentence,
     )

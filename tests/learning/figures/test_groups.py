@@ -105,6 +105,7 @@ def test_a_group_in_words() -> None:
         return plain(finding_in_group(label, group, of, path))
 
     who = "age: 40 or more · smoker: yes (about 23 % of those who answered): "
+    beside = "; your file says 5 %."
     close = "; your file says 5 %: too close to call."
     assert said(known) == f"{who}28 % say yes (17 % to 39 %){close}"
     sure = replace(known, differs=True)
@@ -112,9 +113,11 @@ def test_a_group_in_words() -> None:
     assert said(replace(sure, public=0.4)).endswith(", fewer than the 40 % in your file.")
     assert said(replace(sure, public=None)) == f"{who}28 % say yes (17 % to 39 %)."
     wide = replace(known, low=0.26, high=1.0)
-    assert said(wide) == f"{who}between 26 % and 100 % say yes (too few answers to say more){close}"
+    assert (
+        said(wide) == f"{who}between 26 % and 100 % say yes (too few answers to say more){beside}"
+    )
     nothing = replace(known, low=0.0, high=1.0)
-    assert said(nothing) == f"{who}too few answers to tell how many say yes{close}"
+    assert said(nothing) == f"{who}too few answers to tell how many say yes{beside}"
     years = NUMBER.model_copy(update={"unit": "years"})
     mean = FigureInGroup("y", 2.0, 0.25, 4.75, 1.0, differs=True)
     assert said(mean, years) == (
