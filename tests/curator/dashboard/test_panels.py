@@ -127,7 +127,7 @@ async def test_a_panels_people_are_those_of_its_waves(
 
     await http.sign_in()
     assert re.findall(r'"number">(\d)</span>', (await http.get("/")).text) == ["5"]
-    assert await states() == ["wave 1 open"]
+    assert await states() == ["wave 1 open, no link yet"]
     clock.advance(10 * 86_400)
     assert await states() == ["wave 2 not open yet"]
     await http.delete(f"/v1/tasks/{panel.waves[1].id}", headers=http.admin)
