@@ -114,7 +114,7 @@ export default {
   checkChangeOf: "Ihre Antwort zu „{name}“ ändern",
   checkEmpty: "Keine Angabe",
   checkUnfit: "Sie sind dabei, eine Nachricht zu senden, dass Ihre Antworten nicht passen. Was Sie ausgefüllt haben, wird nicht gesendet.",
-  checkSends: "„Senden“ sendet diese Antworten nicht, wie sie dastehen, sondern eine Nachricht von {size} Byte, die aus ihnen gemacht und mit Zufall gemischt ist.",
+  checkSends: "Gesendet werden nicht diese Antworten, sondern eine Nachricht von {size} Byte aus ihnen, in die Zufall gemischt ist.",
   checkOnce: "Sie können nur einmal antworten. Nach dem Senden können Sie es nicht zurücknehmen: Ihre Nachricht wird Teil einer Summe.",
   checkOnceRepeat: "Sie können jede Welle nur einmal beantworten. Nach dem Senden können Sie es nicht zurücknehmen: Ihre Nachricht wird Teil einer Summe.",
   send: "Senden",

@@ -114,7 +114,7 @@ export default {
   checkChangeOf: "Change your answer to “{name}”",
   checkEmpty: "No answer",
   checkUnfit: "You are about to send a message saying that your answers do not fit. What you filled in is not sent.",
-  checkSends: "“Send” does not send these answers as they stand: it sends one message of {size} bytes, made from them with randomness mixed in.",
+  checkSends: "These answers are not sent, but one message of {size} bytes made from them, with randomness mixed into it.",
   checkOnce: "You can answer only once. After sending, you cannot take it back: it becomes part of a total.",
   checkOnceRepeat: "You can answer each wave only once. After sending, you cannot take it back: it becomes part of a total.",
   send: "Send",

@@ -114,7 +114,7 @@ export default {
   checkChangeOf: "Cambiar su respuesta a «{name}»",
   checkEmpty: "Sin respuesta",
   checkUnfit: "Está a punto de enviar un mensaje de que sus respuestas no encajan. Lo que rellenó no se envía.",
-  checkSends: "“Enviar” no envía estas respuestas tal como están: envía un mensaje de {size} bytes, hecho con ellas y mezclado con azar.",
+  checkSends: "No se envían estas respuestas, sino un mensaje de {size} bytes hecho con ellas, al que se ha añadido azar.",
   checkOnce: "Solo puede responder una vez. Después de enviarlo no puede retirarlo: pasa a formar parte de un total.",
   checkOnceRepeat: "Solo puede responder cada oleada una vez. Después de enviarlo no puede retirarlo: pasa a formar parte de un total.",
   send: "Enviar",

@@ -114,7 +114,7 @@ export default {
   checkChangeOf: "更改您对“{name}”的回答",
   checkEmpty: "不回答",
   checkUnfit: "您即将发送一条消息，说明您的回答不适合。您填写的内容不会发送。",
-  checkSends: "“发送”不会原样发送这些回答：发送的是由它们生成并混入随机性的一条 {size} 字节消息。",
+  checkSends: "发送的不是这些回答，而是由它们生成、混入随机性的一条 {size} 字节消息。",
   checkOnce: "您只能作答一次。发送后无法撤回：消息会成为总数的一部分。",
   checkOnceRepeat: "每一轮您只能作答一次。发送后无法撤回：消息会成为总数的一部分。",
   send: "发送",

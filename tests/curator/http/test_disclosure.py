@@ -48,7 +48,7 @@ async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None
     assert disclosed in card
     await http.sign_in()
     page = unescape((await http.get(f"/tasks/{task.id}")).text)
-    assert f"each report reveals one of {len(cells)} disclosed groups; at least" in page
+    assert f"each message reveals one of {len(cells)} disclosed groups; at least" in page
     assert f"What stays hidden splits these into the {task.tree_of(0).cells} groups of the" in page
     assert f"each of at least {min(task.group_sizes)} people who were expected" in card
     least = min(task.group_sizes)
