@@ -237,7 +237,6 @@ LACKING = {
     "accuracy-classes": 114,
     "accuracy-design-gamma-0.5": 21,
     "accuracy-design-gamma-5": 21,
-    "accuracy-numbers": 48,
     "disclosed-holders": 66,
     "disclosed-misfits": 12,
     "disclosed-scores": 424,
