@@ -2,7 +2,7 @@
 
 A sentence states only what its numbers show, of people, groups and answers. A figure that differs
 is said to be more or less than that of the file with public records; one that does not is too close
-to call, or, where its interval misses the file's, only so for people who did not answer; and one
+to call, or, where its interval misses the file's, only so for all who could have answered; and one
 whose interval is all that is possible is said to tell nothing yet.
 """
 
@@ -115,7 +115,7 @@ def finding(label: Label, row: Comparison, file: str = YOUR_FILE) -> str:
     if row.low <= row.public <= row.high:
         return f"{first}. {capital(file)} says {public}: {TOO_CLOSE}."
     return (
-        f"{first}, {side} than the {public} in {file}; for people who did not answer it is "
+        f"{first}, {side} than the {public} in {file}; for all who could have answered it is "
         f"{TOO_CLOSE}."
     )
 

@@ -589,7 +589,7 @@ function sayAll() {
     ["Study", study.name || (isAlone() ? question(label) : ""), "name"],
     ["People", faults?.holders ? "" : `${thousands(String(study.holders).replace(/\D/gu, ""))}${study.wave_count ? " in each wave" : ""}`, "holders"],
     ...(study.description?.trim() ? [["About the study", study.description.trim(), "description"]] : []),
-    ["Privacy of each person", `ε = ${study.epsilon}${odds() === "?" ? "" : `: whoever sees the message is at most ${odds()}\u00a0% sure of an answer`}`, "epsilon"],
+    ["Privacy of each person", `ε = ${study.epsilon}${odds() === "?" ? "" : `: somebody who thinks two answers equally likely is at most ${odds()}\u00a0% sure of either after seeing the message`}`, "epsilon"],
     ["When", study.wave_count ? days.map(({ first, last }, place) => `wave ${place + 1}: ${first} to ${last}`) : `${study.opens ? `from ${study.opens} ` : ""}until ${study.closes || "you close it"}`, study.wave_count ? "waves.0.first" : "opens"],
     ["Who can answer", study.invited ? "only people with an invitation" : "everybody who has the link", "invited"],
     ["Who is asking", [name, contact, link].filter(Boolean).join(", "), "asker.name"],

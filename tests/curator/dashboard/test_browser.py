@@ -1078,7 +1078,10 @@ def test_decisions_on_a_file_are_shown_at_once(
     admin.locator("#summary").filter(has_text="Hours – 0 to 90").wait_for()
     summary = admin.inner_text("#summary")
     assert "Hours – 0 to 90; may be left empty" in summary
-    assert "ε = 1: whoever sees the message is at most 74\u00a0% sure of an answer" in summary
+    assert (
+        "ε = 1: somebody who thinks two answers equally likely is at most 74\u00a0% sure of either"
+        in summary
+    )
     assert admin.inner_text("#opening") == "The study opens at once."
     assert "Lonely – never, often, sometimes\n" in summary
     admin.get_by_role("button", name="Plan", exact=True).click()

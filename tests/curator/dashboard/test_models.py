@@ -333,7 +333,7 @@ async def test_a_comparison_begins_with_which_is_better(
     for weight in (0.0, 1_000.0):
         await http.fit(task, estimator="weighted", parameters={"weight": weight})
     address, path = f"/v1/tasks/{task}/models/1/compare/2", f"/tasks/{task}/compare?one=1&other=2"
-    assert "Which one is better is for people with a token" in (await http.get(path)).text
+    assert "to see which one the answers favour" in (await http.get(path)).text
     await http.sign_in()
     change = (await http.get(address, headers=http.admin)).json()
     scores = {name: Interval(**of) for name, of in change["scores"].items()}
@@ -490,7 +490,7 @@ async def test_the_page_says_who_can_open_its_link(
     assert ((await http.get(path)).status_code == 200) == said.startswith("Anybody")
     if said.startswith("Anybody"):
         open_to_all, results = (
-            "what people answered once the study is closed",
+            "the figure of all people once the study is closed",
             f"/tasks/{task}/results",
         )
         before = (await http.get(path)).text
@@ -874,7 +874,7 @@ async def test_a_stranger_reads_what_a_model_shows_now_and_what_comes(http: Http
     with a small letter."""
     task = await http.task()
     await http.fit(task, **samples.PUBLIC_ALONE)
-    path, said = f"/tasks/{task}/models/1", "You can see the model now, and what people answered"
+    path, said = f"/tasks/{task}/models/1", "You can see the model and its groups' figures now"
     page = (await http.get(path)).text
     assert page.count(said) == 1
     assert "In use. Fewer than 2" in page

@@ -455,7 +455,7 @@ def test_an_interval_that_misses_the_public_figure_is_explained(
         found = findings_of(label, rows)
         assert {each.misses for each in found} == {misses}
         of_one = [
-            each.sentence.endswith("did not answer it is too close to call.") for each in found
+            each.sentence.endswith("could have answered it is too close to call.") for each in found
         ]
         of_many = "which need not be so of others" in templates.from_string(key).render(found=found)
         assert (any(of_one), of_many) == ((misses, False) if len(found) == 1 else (False, misses))

@@ -109,8 +109,8 @@ def test_a_figure_is_more_less_not_told_or_not_known() -> None:
     assert plain(finding(BINARY, fewer, "that file")).endswith("the 50 % in that file.")
     misses = row(reported=0.0, low=0.0, high=0.12, public=0.51, p_value=1.0)
     assert plain(finding(BINARY, misses)) == (
-        "0 % say yes (0 % to 12 %), fewer than the 51 % in your file; for people who did not "
-        "answer it is too close to call."
+        "0 % say yes (0 % to 12 %), fewer than the 51 % in your file; for all who could "
+        "have answered it is too close to call."
     )
     assert "too close to call" in finding(THREE, row(name="high", p_value=0.04)), "of three figures"
     assert finding(BINARY, row(low=0.0, high=1.0, p_value=0.0)) == (
