@@ -41,7 +41,7 @@ SHORT = {
     Scope.ADMIN: "everything (admin)",
 }
 HASH = re.compile(r"[0-9a-f]{16,}")
-NAMES = {"number": "model", "estimator": "fitted by"}
+NAMES = {"number": "model", "estimator": "way to fit:"}
 """Facts of an entry in people's words."""
 ACTIONS = {
     "signing key set": "key for signatures first used",

@@ -833,10 +833,8 @@ def differs_from_first(label: Label, lines: Sequence[Line]) -> str | None:
     if first is latest or any(tells_nothing(*each) for each in ends):
         return None
     if first.low <= latest.high and latest.low <= first.high:
-        return (
-            f"Its interval overlaps that of wave {first.wave}, so these figures show no change "
-            "since then."
-        )
+        wave = first.wave
+        return f"The difference from wave {wave} may be chance: its interval overlaps that one's."
     how = "more" if latest.low > first.high else "less"
     figure_then = kind.stated(first.value, first.low, first.high)
     return f"That is {how} than in wave {first.wave}: {figure_then}."

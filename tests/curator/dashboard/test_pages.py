@@ -616,7 +616,7 @@ async def test_the_audit_log_names_studies(http: Http, app: CuratorApp) -> None:
     assert not re.search("[0-9a-f]{16}", shown.replace(task, ""))
     await http.fit(task, **samples.PUBLIC_ALONE)
     page = text_of((await http.get("/access")).text)
-    assert f"model 1; fitted by {in_words('weighted')}; put in use" in page
+    assert f"model 1; way to fit: {in_words('weighted')}; put in use" in page
     assert "moved" not in page, "the time of an entry is not said twice"
     for word in ("aliases", "serving", "estimator"):
         assert word not in page, word

@@ -258,7 +258,7 @@ def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     )
 
 
-OVERLAPS = "Its interval overlaps that of wave 1, so these figures show no change since then."
+OVERLAPS = "The difference from wave 1 may be chance: its interval overlaps that one's."
 
 
 def lines_of(*figures: tuple[float, float, float]) -> tuple[Line, ...]:
