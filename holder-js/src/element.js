@@ -657,7 +657,7 @@ class Visit {
   #showResults({ results, settled }, task, own) {
     if (results === null) return;
     this.#$("figures").replaceChildren(...rowsOf(results, task, this.#texts, own, (...children) => this.#heading(2, {}, ...children)));
-    this.#$("results-ring").hidden = results.figures.every((each) => typeof each.public !== "number");
+    this.#$("results-earlier").hidden = results.figures.every((each) => typeof each.public !== "number");
     this.#$("results-may-change").hidden = settled === true;
     const wave = task.panel && { wave: numberOf(task.panel, task) + 1, total: task.panel.waves.length };
     this.#$("results-title").textContent = this.#say(wave ? "resultsWave" : "resultsTitle", wave);

@@ -407,7 +407,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
             scale = 100 if label == "label" else 1
             assert low - 1 <= scale * figure["value"] <= high + 1 or figure["value"] < 0
             beyond = figure["differs"] or not figure["low"] <= figure["public"] <= figure["high"]
-            is_same = not beyond  # a ring beside the line is not too close, whatever a test shows
+            is_same = not beyond  # a sign beside the line is not too close, whatever a test shows
             assert ("%: too close to call." in row) == (is_same and label == "label")
             assert ("too close to call." in row) == is_same
         for circle in tab.locator(".figure-row circle").all():
