@@ -41,7 +41,7 @@ SHORT = {
     Scope.ADMIN: "everything (admin)",
 }
 HASH = re.compile(r"[0-9a-f]{16,}")
-NAMES = {"number": "model", "estimator": "way to fit:"}
+NAMES = {"number": "model", "estimator": "way to fit:", "scope": "may do:"}
 """Facts of an entry in people's words."""
 ACTIONS = {
     "signing key set": "key for signatures first used",
@@ -111,6 +111,8 @@ def _facts(entry: AuditLogEntry) -> tuple[list[str], dict[str, str]]:
     facts = {name: of for name, of in entry.detail.items() if of not in ("", [], None)}
     hashes = {name: of for name, of in facts.items() if HASH.fullmatch(str(of))}
     said = {name: of for name, of in facts.items() if name not in {*hashes, "moved"}}
+    if "scope" in said:
+        said["scope"] = SHORT[Scope(said["scope"])]
     if entry.action == "task created":
         said.pop("name", None)
     aliases = [*said.pop("aliases", []), *filter(None, [said.pop("alias", None)])]

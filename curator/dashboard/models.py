@@ -790,7 +790,7 @@ class Guess:
 
     def beside(self, in_cells: Floats, model: Model, file: str) -> str:
         """A sentence on the cell without any answer: the share of the predicted class, or the mean,
-        of its records in the file, and by the public model; empty without records there."""
+        of its people in the file, and by the public model; empty without any there."""
         label, cell = self.label, self.prediction["cell"]
         is_share = isinstance(label, Classes)
         slot = label.classes.index(self.answer) if isinstance(label, Classes) else 0
@@ -803,8 +803,8 @@ class Guess:
             rest = f"; the public model expects {expected}"
         if is_share:
             say = f"say {as_answer(self.answer)}"
-            return f"Of this group's records in {file} {text(mine)} {say}{rest}."
-        return f"The mean of this group's records in {file} is {text(mine)}{rest}."
+            return f"Of this group's people in {file} {text(mine)} {say}{rest}."
+        return f"The mean of this group's people in {file} is {text(mine)}{rest}."
 
 
 def known_of(figures: Floats) -> list[float | None]:

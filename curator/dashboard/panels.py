@@ -28,11 +28,12 @@ MOST_LISTED = 50
 
 
 class WaveRow(WaveDates):
-    """A wave as strangers see it: without counts, but with what answers said once it is over."""
+    """A wave as strangers see it: once it is over, with what answers said and how many came."""
 
     wave: int
     phase: Phase
     known: str | None
+    people: int | None
     reports: None = None
     models: None = None
 
@@ -122,7 +123,9 @@ class PanelForAll:
             phase = Phase.DELETED if there is None else there.phase
             row = {"id": wave.id, "opens": wave.opens, "closes": wave.closes, "wave": number}
             known = in_short(label, figures)
-            rows.append(WaveRow.model_validate({**row, "phase": phase, "known": known}))
+            people = there.reports if there and known else None
+            seen = {"phase": phase, "known": known, "people": people}
+            rows.append(WaveRow.model_validate({**row, **seen}))
             for name, of in figures.items() if known or found else ():
                 lines.setdefault(name, []).append(of)
         made = tuple(Line(name, tuple(each)) for name, each in lines.items())

@@ -57,10 +57,13 @@ class DrawnChart:
 
     @property
     def named(self) -> Sequence[DrawnPoint]:
-        """The points with names below: all if they fit, or the first, the middle and the last."""
-        if sum(len(each.name) + 2 for each in self.points) <= MOST_LETTERS:
-            return self.points
+        """The points with names below: as many as fit, at equal distances from the first to the
+        last, and the first, the middle and the last at least."""
         last = len(self.points) - 1
+        for step in (each for each in range(1, last) if last % each == 0):
+            named = self.points[::step]
+            if sum(len(each.name) + 1 for each in named) <= MOST_LETTERS:
+                return named
         return [self.points[place] for place in sorted({0, last // 2, last})]
 
 

@@ -21,7 +21,7 @@ from privet.protocol.conditions import condition_of, conditions_in_words, readab
 from privet.protocol.features import Classes, Column, Label
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..core.amounts import TOO_FEW_ANSWERS, figure, percent, thousands
+from ..core.amounts import TOO_FEW_ANSWERS, figure, percent, tells_enough, thousands
 from ..core.counts import Interval
 from ..core.model import Model
 from ..core.public_data import Floats
@@ -72,13 +72,20 @@ class CellValue:
     """Decimals of a number, the same in all cells."""
     untold: str = ""
     """The reason for stating no figure, in two or three words; empty where one is stated."""
+    rough: bool = False
+    """True if the interval is too wide for the value to say anything: it is stated alone."""
 
     def __str__(self) -> str:
-        text, name = self.text_of, self._named if self.untold else ""
-        predicted = "" if not self.untold else f", predicts {name}{text(self.value)}"
+        text, name = self.text_of, self._named if self.is_only_predicted else ""
+        predicted = f", predicts {name}{text(self.value)}" if self.is_only_predicted else ""
         if self.within is not None:
             predicted = f", predicts {name}{text(self.within[0])} to {text(self.within[1])}"
         return f"{self.figure}{predicted}"
+
+    @property
+    def is_only_predicted(self) -> bool:
+        """True if the value is no figure of the group, which has too few answers."""
+        return self.rough or self.untold != ""
 
     @property
     def figure(self) -> str:
@@ -86,7 +93,8 @@ class CellValue:
         text = self.text_of
         if self.untold:
             return self.untold
-        return f"{self._named}{text(self.value)} ({text(self.low)} to {text(self.high)})"
+        ends = f"{text(self.low)} to {text(self.high)}"
+        return self._named + (ends if self.rough else f"{text(self.value)} ({ends})")
 
     @property
     def _named(self) -> str:
@@ -281,7 +289,15 @@ def _value(
     if ranges is not None and ranges[0][cell, slot] <= value <= ranges[1][cell, slot]:
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
     return CellValue(
-        classes[slot], value, low, high, before, within, decimals_of(model.label), untold
+        classes[slot],
+        value,
+        low,
+        high,
+        before,
+        within,
+        decimals_of(model.label),
+        untold,
+        rough=not (untold or tells_enough(low, high, model.label.span)),
     )
 
 
@@ -332,7 +348,7 @@ class _Drawing:
         known = any(node.mass_ends is not None for node in layout.nodes)
         self.axis = self.bars + BAR + (WIDE_GAP if known else GAP)
         self.values = self.axis + AXIS
-        values = [_pixels(str(node.value)) for node in layout.nodes if node.value is not None]
+        values = [_pixels(node.value.figure) for node in layout.nodes if node.value is not None]
         self.width = self.values + max(values) if values else self.axis
         self.top = MARGIN + (28.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
@@ -412,18 +428,19 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
-        """The range of predictions as a band, or one without an interval as a bar; the value as a
-        dot and its interval as a line if the reports tell anything of it, the public one as a ring,
-        and as text."""
+        """The range of predictions as a band, or one without an interval as a bar; its
+        interval as a line if the reports tell anything of it, and the value as a dot if they tell
+        enough; the public one as a ring; the figure as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
         ring = band = known = ""
         if not value.untold:
             known = (
                 f'<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
-                f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
-                f'fill="{color}"/>'
+                f'stroke-width="2" fill="none"/>'
             )
-        if value.within is None and value.untold:
+        if not value.is_only_predicted:
+            known += f'<circle cx="{at:.5g}" cy="{y:g}" r="4" fill="{color}"/>'
+        if value.within is None and value.is_only_predicted:
             band = f'<path d="M{at:.5g} {y - 8:g}v16" stroke="{color}" stroke-width="3"/>'
         elif value.within is not None:
             least, most = (self.along(axis, end) for end in value.within)
@@ -436,17 +453,22 @@ class _Drawing:
                 f'<circle cx="{self.along(axis, value.public):.5g}" cy="{y:g}" r="5" fill="none" '
                 'stroke="currentColor"/>'
             )
-        words = f'<text x="{self.values:g}" y="{y + 4:g}">{escape(str(value))}</text>'
+        words = f'<text x="{self.values:g}" y="{y + 4:g}">{escape(value.figure)}</text>'
         return f"{band}{known}{ring}{words}"
 
     def scale(self, axis: tuple[float, float]) -> str:
-        """Lines at the ends and the middle of the axis, with their values above."""
-        marks = []
-        for value, apart in ((axis[0], -FRAME), ((axis[0] + axis[1]) / 2, 0.0), (axis[1], FRAME)):
-            at = self.along(axis, value)
+        """A frame, a line in the middle, and the values of both ends and the middle above."""
+        left, right = self.along(axis, axis[0]) - FRAME, self.along(axis, axis[1]) + FRAME
+        below = self.height - MARGIN
+        marks = [
+            f'<path d="M{left:g} {self.top:g}H{right:g}V{below:g}H{left:g}z" fill="none" '
+            'stroke="currentColor" stroke-opacity=".2"/>'
+        ]
+        for value in (axis[0], (axis[0] + axis[1]) / 2, axis[1]):
+            at, down = self.along(axis, value), 4.0 if value in axis else below - self.top
             marks.append(
-                f'<path d="M{at + apart:g} {self.top:g}V{self.height - MARGIN:g}" '
-                f'stroke="currentColor" stroke-opacity=".2"/><text x="{at:g}" '
+                f'<path d="M{at:g} {self.top:g}v{down:g}" stroke="currentColor" '
+                f'stroke-opacity="{".6" if value in axis else ".2"}"/><text x="{at:g}" '
                 f'y="{self.top - 4:g}" font-size="10" text-anchor="middle">'
                 f"{self.mark(value)}</text>"
             )

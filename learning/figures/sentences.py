@@ -182,10 +182,10 @@ def little_beside(rows: int) -> str:
     if often <= TARGET:
         return ""
     return (
-        f"With only {thousands(rows)} row{'' if rows == 1 else 's'} to compare with, a difference "
-        f"under {100.0 * often:.0f} points from an answer that half of them give would mostly not "
-        f"show, however many people answer (under {100.0 * once:.0f} if you look once, at the "
-        "end). Of a rarer answer, or beside a larger file, smaller ones show."
+        f"Your file has only {thousands(rows)} row{'' if rows == 1 else 's'}. Where half of them "
+        f"give an answer, a difference of less than {100.0 * often:.0f} points from them mostly "
+        f"stays hidden, however many people answer (of less than {100.0 * once:.0f} if you look "
+        "once, at the end). Smaller ones show for a rarer answer, or beside a larger file."
     )
 
 

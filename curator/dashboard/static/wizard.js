@@ -386,7 +386,7 @@ function answers(column) {
   return [...new Set(all.filter(Boolean))];
 }
 
-const some = (all, most) => all.slice(0, most).join(", ") + (all.length > most ? ` and ${all.length - most} more` : "");
+const some = (all, most) => all.length <= most + 1 ? all.join(", ") : `${all.slice(0, most).join(", ")} and ${all.length - most} more`;
 
 /** The ends of a column's numbers as they are published: those far from the others too, if they are answers. */
 function ends({ found, low, high, blank }) {

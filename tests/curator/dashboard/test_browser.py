@@ -667,7 +667,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.get_by_label("row of the file counts for").input_value() == "inf"
     admin.get_by_label("below zero").select_option("unbiased")
     admin.get_by_text("below zero: unbiased, not kept").wait_for(timeout=60_000)
-    assert "Both predict the same for the 200 records in your file." in admin.inner_text("#trial")
+    assert "Both predict the same for the 200 people in your file." in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
     admin.get_by_role("heading", name="Model 3").wait_for()

@@ -380,7 +380,7 @@ async def test_a_comparison_begins_with_which_is_better(
     assert f"Model 2's figure lies {side} model 1's interval in {some}" in page
     same, moved = percent(change["same_label"]), f"{100.0 * change['mean']:.2g}".removesuffix(".0")
     assert (
-        f"For {same} of the {change['records']} records in your file both name the same likelier "
+        f"For {same} of the {change['records']} people in your file both name the same likelier "
         f"answer; the percentages differ by {moved} points on average." in page
     )
 
@@ -652,7 +652,7 @@ async def test_a_guess_goes_by_what_the_panel_of_its_group_says(
             page = unescape((await form(f"{path}/predict", **asked)).text)
             said = re.search(
                 r"The model says (\w+), but too few people like this answered to rely on that\. "
-                r"Of this group's records in your file (\S+\s%) say (\w+)"
+                r"Of this group's people in your file (\S+\s%) say (\w+)"
                 r"(?:; the public model expects (\S+\s%))?\.</p>",
                 page,
             )
@@ -779,7 +779,7 @@ async def test_pages_say_why_nothing_is_stated_of_numbers_around_centres(
         assert page.count(why) == 1
     assert "Which is better is not known" in compared
     assert re.search(
-        r"Predictions for the \S+ records in your file differ by \S+ .*?on average", compared
+        r"Predictions for the \S+ people in your file differ by \S+ .*?on average", compared
     )
     assert "on its whole range" in compared
     assert "4 groups of which nothing is stated" in model

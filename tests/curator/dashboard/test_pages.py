@@ -567,7 +567,7 @@ async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
     listed = (await http.get("/access")).text
     assert found[1] not in listed
     assert "token issued" in listed
-    assert "30 days; scope reader" in listed
+    assert "30 days; may do: read (reader)" in listed
     assert 'name="days" inputmode="numeric" size="6" value="90"' in listed
     for wrong in ({"scope": "owner"}, {"days": "-1"}, {"days": "soon"}):
         assert (await form("/access/tokens", **asked | wrong)).status_code == 422

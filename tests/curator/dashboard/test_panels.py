@@ -12,7 +12,7 @@ from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import KeptTasks, StatusStore
 from privet.curator.operations import models
-from privet.learning.core.amounts import figure, percent
+from privet.learning.core.amounts import figure, percent, thousands
 from privet.learning.figures.results import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import InvalidRequest
@@ -77,7 +77,7 @@ async def test_a_panel_and_its_waves_have_pages(
     assert f'<span class="number">{begins.day} {begins:%B %Y}' in page.text, (
         "as in moments elsewhere"
     )
-    assert ">People</th>" not in page.text
+    assert re.findall('data-label="people">([^<]+)<', page.text) == ["–", "–"]
     assert "people so far" not in page.text
 
 
@@ -206,16 +206,17 @@ async def test_strangers_read_what_the_answers_of_waves_say_once_they_are_over(
         assert states(read) == states((await http.get(f"/tasks/{panel.id}")).text)
         return table[0].split("<tr>")[2]
 
+    people = '<td class="number" data-label="people">'
     for page in ("", "/results"):
-        assert "<td>–</td>" in await row(page)
+        assert f"{people}–</td><td>–</td>" in await row(page)
     address = f"/tasks/{panel.id}/results"
     assert f'id="share" href="{address}"' in (await http.get(f"/tasks/{panel.id}")).text
     assert "<iframe" in unescape((await http.get(address)).text)
     clock.advance(20 * 86_400)
     (*_, of) = (await http.get(f"/v1/tasks/{first.id}/status")).json()["results"]["figures"]
     said = figure(of["value"], of["low"], of["high"], is_share=True)
-    for page in ("", "/results"):
-        assert f"<td>1 {said}</td>" in await row(page)
+    for page in ("", "/results"):  # strangers see how many came in steps
+        assert f"{people}fewer than {thousands(2000)}</td><td>1 {said}</td>" in await row(page)
     await http.sign_in()
     assert f"<td>1 {said}</td>" in await row("/results")
     page = unescape((await http.get(address)).text)
@@ -299,7 +300,8 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     for chart, line in zip(charts, lines, strict=True):
         assert chart.startswith(f"Share of {line['name']}")
         for of in line["figures"]:
-            assert f"wave {of['wave']} {percent(of['value'])} (" in chart
+            said = {percent(of["value"], whole=whole) for whole in (True, False)}
+            assert any(f"wave {of['wave']} {each} (" in chart for each in said)
     table = page[page.index('id="waves"') :]
     for of, said in zip(lines[0]["figures"], of_waves, strict=True):
         assert f">{percent(of['value'])}</text>" in page

@@ -844,7 +844,7 @@ async def test_a_small_file_is_said_to_show_little_when_it_is_read(http: Http) -
         files = {"public": ("a.csv", f"x,y\n{lines}".encode())}
         page = html.unescape((await form("/new/columns", files)).text)
         assert ('id="little"' in page) == (rows == 200)
-        assert ("With only 200 rows to compare with, a difference under" in page) == (rows == 200)
+        assert ("Your file has only 200 rows. Where half" in page) == (rows == 200)
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
@@ -1194,7 +1194,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
         await http.fit(task, **samples.PUBLIC_ALONE)
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
     assert 'class="cells pairs"' in page
-    assert re.search(r"Both predict the same for the \d+ records in your file\.", page)
+    assert re.search(r"Both predict the same for the \d+ people in your file\.", page)
 
 
 async def test_a_plan_of_too_few_is_none_to_publish_by(

@@ -50,9 +50,12 @@ def test_points_stand_at_their_values(bar: float | None) -> None:
 
 
 def test_names_that_do_not_fit_are_left_out() -> None:
-    """But those at both ends and in the middle."""
+    """At equal distances, but for those at both ends and in the middle where these do not fit."""
     points = [DrawnPoint(f"{day} Oct", day / 32.0, day, str(day)) for day in range(1, 32)]
     chart = DrawnChart("Answers by day", "day, in UTC", points, ((0.0, "0"), (40.0, "40")), 0.02)
-    assert [each.name for each in chart.named] == ["1 Oct", "16 Oct", "31 Oct"]
+    assert [each.name for each in chart.named] == ["1 Oct", "11 Oct", "21 Oct", "31 Oct"]
+    levels = [DrawnPoint(f"{10 * at}", at / 10.0, at, "") for at in range(11)]
+    assert len(DrawnChart("", "", levels, TICKS).named) == 11
+    assert len(DrawnChart("", "", points[:8], TICKS).named) == 3
     assert len(DrawnChart("", "", points[:4], TICKS).named) == 4
     assert "17 Oct 17" in chart.described

@@ -553,7 +553,7 @@ def test_accuracy_is_told_in_people() -> None:
 def test_a_small_file_shows_large_differences_only(rows: int) -> None:
     """By the test of a share that is known for sure, beside half of the rows, in points."""
     found = re.search(
-        "under ([0-9]+) points .*under ([0-9]+) if you look once", little_beside(rows)
+        "less than ([0-9]+) points .*less than ([0-9]+) if you look once", little_beside(rows)
     )
     assert found
     for progress, points in zip((1.0, None), found.groups(), strict=True):
