@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # each worker imports and collects everything for itself, which one more than there are cores does not gain
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
-MORE_JOBS ?= $(shell echo $$(($(JOBS) + 2)))# of tests that wait for servers about half of the time
+MORE_JOBS ?= $(shell echo $$(($(JOBS) + 4)))# of tests that wait for servers much of the time
 ARGS ?=
 CHECKS ?= style imports types# what make test does besides tests
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew

@@ -45,13 +45,13 @@ NO_RANGE = " None is given where the group's own figure lies outside."
 
 ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
 """Pixels between rows, between levels, and around the picture."""
-BAR, AXIS, GAP, WIDE_GAP = 80.0, 170.0, 46.0, 128.0
+BAR, AXIS, GAP, WIDE_GAP = 60.0, 170.0, 46.0, 124.0
 """Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent, without
 and with its interval."""
 FRAME = 6.0
 """Pixels between the ends of the axis and the frame: an interval that ends there is seen."""
 WIDE, NARROW = frozenset("mwMW%@_<>=≥≤–◇"), frozenset("iljtfrI.,:;'|()[] \u00a0")
-"""Letters of about 12 pixels, and of 5; others have 8, and those of other scripts up to 12."""
+"""Letters of about 12 pixels, and of 5; others have 7.5, and those of other scripts up to 12."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,11 @@ class CellValue:
             return self.untold
         ends = f"{text(self.low)} to {text(self.high)}"
         return self._named + (ends if self.rough else f"{text(self.value)} ({ends})")
+
+    @property
+    def bare_figure(self) -> str:
+        """The figure without the class's name, which an axis of one class has in its title."""
+        return self.figure if self.untold else self.figure.removeprefix(self._named)
 
     @property
     def _named(self) -> str:
@@ -348,10 +353,16 @@ class _Drawing:
         known = any(node.mass_ends is not None for node in layout.nodes)
         self.axis = self.bars + BAR + (WIDE_GAP if known else GAP)
         self.values = self.axis + AXIS
-        values = [_pixels(node.value.figure) for node in layout.nodes if node.value is not None]
+        stated = [node.value for node in layout.nodes if node.value is not None]
+        self.is_one_class = len({value.name for value in stated}) == 1
+        values = [_pixels(self.words(value)) for value in stated]
         self.width = self.values + max(values) if values else self.axis
         self.top = MARGIN + (28.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
+
+    def words(self, value: CellValue) -> str:
+        """The figure of a cell as it stands beside the axis, whose title has a class of all."""
+        return value.bare_figure if self.is_one_class else value.figure
 
     def about_groups(self) -> str:
         """A sentence on the figures of the groups."""
@@ -453,7 +464,7 @@ class _Drawing:
                 f'<circle cx="{self.along(axis, value.public):.5g}" cy="{y:g}" r="5" fill="none" '
                 'stroke="currentColor"/>'
             )
-        words = f'<text x="{self.values:g}" y="{y + 4:g}">{escape(value.figure)}</text>'
+        words = f'<text x="{self.values:g}" y="{y + 4:g}">{escape(self.words(value))}</text>'
         return f"{band}{known}{ring}{words}"
 
     def scale(self, axis: tuple[float, float]) -> str:
@@ -498,7 +509,7 @@ class _Drawing:
 def _pixels(text: str) -> float:
     """The width of a text at 12 pixels, in the widest of the usual fonts."""
     return sum(
-        12.0 if letter in WIDE or letter > "\u024f" else 5.0 if letter in NARROW else 8.0
+        12.0 if letter in WIDE or letter > "\u024f" else 5.0 if letter in NARROW else 7.5
         for letter in text
     )
 

@@ -556,12 +556,13 @@ def cells_in_words(
     known = f"{rest} of {cells} groups have" if rest > 1 else f"1 of {cells} groups has"
     if not untold:
         known = "The one group has" if cells == 1 else f"All {cells} groups have"
-    stated = f"{known} a figure of {'their' if rest > 1 else 'its'} own"
+    own = f"of {'their' if rest > 1 else 'its'} own"
+    stated = f"{known} a figure {own}"
     if widths:
         sizes = [kind_of(label).moved(end) for end in (min(widths), max(widths))]
         least, most = sizes[0].split(" ")[0], sizes[1]
         wide = most if len({*sizes}) == 1 else f"{least} to {most}"
-        stated += f", with {'intervals' if rest > 1 else 'an interval'} {wide} wide"
+        stated = f"{known} an interval {own}, {wide} wide"
     if not untold:
         return f"{stated}."
     if len(paths) == untold <= MOST_NAMED:

@@ -122,7 +122,7 @@ async def test_a_model_begins_with_what_it_says(
         assert f"{untold} group{'s' * (untold > 1)} with too few answers" in folded
     cells = insight["cells"]
     (use,) = re.findall(r'id="use">([^<]*)<', page)
-    some, none = " too few answers", f"All {cells} groups have a figure of their own, with"
+    some, none = " too few answers", f"All {cells} groups have an interval of their own, "
     said = "Do not use it yet" if untold == cells else some if untold else none
     assert said in use
     assert page.index('id="use"') > page.index(right)

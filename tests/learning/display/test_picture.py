@@ -89,7 +89,7 @@ def test_bars_are_as_wide_as_the_mass() -> None:
     layout = lay_out(TREE, COLUMNS, model=TWO, mass=np.array([30.0, 10.0, -5.0]))
     assert [node.mass for node in layout.nodes] == [1.0, 0.25, 0.75, 0.25, 0.0]
     bars = [float(g.findall(f"{SVG}rect")[1].get("width", "")) for g in groups(to_svg(layout))]
-    assert bars == [80.0, 20.0, 20.0, 1.0, 60.0]
+    assert bars == [60.0, 15.0, 15.0, 1.0, 45.0]
 
 
 def test_two_classes_show_the_second_and_three_the_likeliest() -> None:

@@ -397,14 +397,13 @@ def test_it_is_said_how_wide_the_intervals_of_groups_are() -> None:
     """The narrowest and the widest of the groups with a figure."""
     years = Range(name="age", low=0.0, high=99.0, unit="years")
     assert cells_in_words(BINARY, 4, 1, 0, widths=(0.26, 0.651, 0.4)) == (
-        "3 of 4 groups have a figure of their own, with intervals 26 to 65 points wide; 1 has too "
-        "few answers."
+        "3 of 4 groups have an interval of their own, 26 to 65 points wide; 1 has too few answers."
     )
     assert cells_in_words(years, 4, 0, 0, widths=(12.3, 9.25)) == (
-        "All 4 groups have a figure of their own, with intervals 9.2 to 12 years wide."
+        "All 4 groups have an interval of their own, 9.2 to 12 years wide."
     )
     assert cells_in_words(BINARY, 4, 3, 0, widths=(0.4,)).startswith(
-        "1 of 4 groups has a figure of its own, with an interval 40 points wide; 3 have"
+        "1 of 4 groups has an interval of its own, 40 points wide; 3 have"
     )
 
 
