@@ -26,8 +26,11 @@ from privet.learning.core.amounts import (
     capital,
     date,
     figure,
+    number_ends,
     of_hundred,
     percent,
+    share_ends,
+    tells_enough,
     thousands,
     when,
 )
@@ -200,7 +203,7 @@ templates = Environment(
 BY_NAME = (
     *(about, amount, amount_of, as_question, capital, date, days_of, duration, figure, for_people),
     *(in_words, known_share, name_of_group, of_studies, percent, plural, set_by_hand, thousands),
-    *(unbroken, when),
+    *(number_ends, share_ends, tells_enough, unbroken, when),
 )
 """Functions that are filters by their own names."""
 templates.filters |= {each.__name__: each for each in BY_NAME}

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from privet.learning.core.amounts import percent
 from privet.learning.core.counts import Interval
 from privet.learning.core.model import Model
 from privet.learning.display.picture import GREY, Node, lay_out, to_svg, to_text
@@ -107,6 +108,22 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     unknown = replace(TWO, low=np.zeros_like(TWO.low), high=np.ones_like(TWO.high))
     value = lay_out(TREE, COLUMNS, model=unknown).nodes[2].value
     assert str(value) == "too few answers, predicts <b> 10\u00a0%"
+
+
+def test_an_interval_wider_than_half_of_what_is_possible_has_no_value() -> None:
+    """In words and drawn: the value is a prediction, as where the answers tell nothing."""
+    for width, has_value in ((0.5, True), (0.51, False)):
+        high = np.where(TWO.values == 0.1, width, TWO.high)
+        layout = lay_out(TREE, COLUMNS, model=replace(TWO, low=np.zeros_like(high), high=high))
+        value = layout.nodes[2].value
+        assert value is not None
+        ends = f"0\u00a0% to {percent(width)}"
+        assert value.figure == (f"<b> 10\u00a0% ({ends})" if has_value else f"<b> {ends}")
+        assert (", predicts <b> 10\u00a0%" in str(value)) is not has_value
+        drawn = to_svg(layout)
+        assert f">{ends}<" in drawn or f">10\u00a0% ({ends})<" in drawn, "the axis names the class"
+        (group,) = [g for g in groups(drawn) if g.get("data-node") == "2"]
+        assert len([c for c in group.findall(f"{SVG}circle") if c.get("r") == "4"]) == has_value
 
 
 @pytest.mark.parametrize("model", [TWO, THREE, NUMBERS])
