@@ -252,7 +252,6 @@ LACKING = {
     "plans-as-collected": 25,
     "plans-one-population": 60,
     "shapes": 144,
-    "shifts": 675,
     "statements-false": 160,
 }
 """Rows without every replication's score, by experiment: they were measured before the driver kept
