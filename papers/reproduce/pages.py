@@ -128,13 +128,23 @@ def when(tables: Mapping[str, pd.DataFrame], experiments: Iterable[Experiment]) 
     if not used:
         return "Not measured yet.\n"
     rows = pd.concat([table[["version", "measured"]] for table in used])
-    days = sorted(rows["measured"].unique())
-    dates = " to ".join(dict.fromkeys((days[0], days[-1])))
-    on = f"{'on' if len(days) == 1 else 'from'} {dates}"
-    versions = sorted(rows["version"].astype(str).unique())
-    if all("+" not in version and version != UNTAGGED for version in versions):
-        return f"**Measured with release {' and '.join(versions)}**, {on}.\n"
-    return f"**Not measured at a release**: by code of its day, {on}.\n"
+    versions = rows["version"].astype(str)
+    released = ~versions.str.contains("+", regex=False) & (versions != UNTAGGED)
+
+    def on(some: "pd.Series[bool]") -> str:
+        days = sorted(rows.loc[some, "measured"].unique())
+        dates = " to ".join(dict.fromkeys((days[0], days[-1])))
+        return f"{'on' if len(days) == 1 else 'from'} {dates}"
+
+    if not released.any():
+        return f"**Not measured at a release**: by code of its day, {on(~released)}.\n"
+    numbers = " and ".join(sorted(versions[released].unique()))
+    if released.all():
+        return f"**Measured with release {numbers}**, {on(released)}.\n"
+    return (
+        f"**Partly measured with release {numbers}**, {on(released)}; "
+        f"the rest by code of its day, {on(~released)}.\n"
+    )
 
 
 def replicated(experiment: Experiment, table: pd.DataFrame) -> str:

@@ -121,7 +121,7 @@ def test_a_release_is_a_tag_of_the_version_with_unchanged_code(tmp_path: Path) -
 
 
 def test_a_page_states_release_and_days_once() -> None:
-    """A release only if all rows are of one."""
+    """A release alone only if all rows are of one; else the days of the others too."""
     (one,) = (e for e in EXPERIMENTS if e.name == "shifts")
 
     def said(*rows: tuple[str, str]) -> str:
@@ -135,7 +135,10 @@ def test_a_page_states_release_and_days_once() -> None:
     text = said(day, ("0.3.0", "2027-02-01"))
     assert text.startswith("**Measured with release 0.2.0 and 0.3.0**"), "What had not changed."
     for other in ("0.1.0", "0.2.0+abc"):
-        assert said(day, (other, "2027-01-03")).startswith("**Not measured at a release**")
+        assert said(day, (other, "2026-11-23")) == (
+            "**Partly measured with release 0.2.0**, on 2027-01-02; "
+            "the rest by code of its day, on 2026-11-23.\n"
+        )
     assert said(("0.1.0", "2026-11-23")).startswith("**Not measured at a release**")
 
 
