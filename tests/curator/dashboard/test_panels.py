@@ -300,8 +300,8 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     for chart, line in zip(charts, lines, strict=True):
         assert chart.startswith(f"Share of {line['name']}")
         for of in line["figures"]:
-            said = {percent(of["value"], whole=whole) for whole in (True, False)}
-            assert any(f"wave {of['wave']} {each} (" in chart for each in said)
+            texts = {percent(of["value"], whole=whole) for whole in (True, False)}
+            assert any(f"wave {of['wave']} {text} (" in chart for text in texts)
     table = page[page.index('id="waves"') :]
     for of, said in zip(lines[0]["figures"], of_waves, strict=True):
         assert f">{percent(of['value'])}</text>" in page
