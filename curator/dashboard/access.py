@@ -112,7 +112,7 @@ def _facts(entry: AuditLogEntry) -> tuple[list[str], dict[str, str]]:
     hashes = {name: of for name, of in facts.items() if HASH.fullmatch(str(of))}
     said = {name: of for name, of in facts.items() if name not in {*hashes, "moved"}}
     if "scope" in said:
-        said["scope"] = SHORT[Scope(said["scope"])]
+        said["scope"] = SHORT.get(said["scope"], said["scope"])  # the log may be a later version's
     if entry.action == "task created":
         said.pop("name", None)
     aliases = [*said.pop("aliases", []), *filter(None, [said.pop("alias", None)])]

@@ -439,15 +439,15 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
-        """The range of predictions as a band, or one without an interval as a bar; its
-        interval as a line if the reports tell anything of it, and the value as a dot if they tell
-        enough; the public one as a ring; the figure as text."""
+        """The range of predictions as a band, or a single one as a bar where it is no figure; the
+        interval as a line if the reports tell anything, and the value as a dot if they tell enough;
+        the public one as a ring; the figure as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
         ring = band = known = ""
         if not value.untold:
             known = (
                 f'<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
-                f'stroke-width="2" fill="none"/>'
+                'stroke-width="2" fill="none"/>'
             )
         if not value.is_only_predicted:
             known += f'<circle cx="{at:.5g}" cy="{y:g}" r="4" fill="{color}"/>'

@@ -624,6 +624,9 @@ async def test_the_audit_log_names_studies(http: Http, app: CuratorApp) -> None:
     page = text_of((await http.get("/access")).text)
     assert "key for signatures first used" in page
     assert "signing key" not in page
+    later = {"scope": "a later version's"}
+    app.state.curator.store.audit.add(AuditEntry(0.0, "", "token issued", "one", later))
+    assert "may do: a later version's" in text_of((await http.get("/access")).text)
     detail = next(each for each in await http.audit() if each["action"] == "task created")["detail"]
     assert detail["public"] in folded
     await form(f"/tasks/{task}/delete", name="Hours of sleep")
